@@ -22,6 +22,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.errors import SourceError
@@ -33,7 +34,12 @@ LONGEST_REPORT = 40  # lines from its banner to its last number
 
 _NUMBER = r"([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|nan|-?inf)\s*\Z"
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_TIMES = (re.compile(r"\[(\d\d)/(\d\d)/(\d{4})-(\d\d:\d\d:\d\d)\]"), re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)"))
+_TIMES = (
+    re.compile(r"\[(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{4})-(?P<clock>\d\d:\d\d:\d\d)\](?P<offset>)"),
+    re.compile(
+        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:[.,]\d+)?(?P<offset>Z|[+-]\d\d:?\d\d(?!\d))?"
+    ),
+)
 _TEST = re.compile(r"(?:\[[^\]]{0,60}\]\s*){0,4}[\w./\\-]+\.py::([\w:.-]+(?:\[[^\]]{0,300}\])?)")
 _FAILED = re.compile(r"_{3,} ([\w.]+(?:\[[^\]]{0,300}\])?) _{3,}\s*\Z")
 _DATASET = re.compile(r"(?:\A|[\s\]])([A-Za-z][\w-]{0,60}) (?:weighted )?average accuracy: [0-9]")
@@ -52,6 +58,7 @@ _FIELDS = {
 _NEEDED = ("alpha", "beta", "sigma", "n", "reference", "value")
 _OF_A_FLOOR = ("floor", "value")  # beside which the rest may be missing
 _NUMBERS = ("value", "reference", "alpha", "beta", "sigma", "threshold", "floor")
+_DIRECTIONS = {"": None, **dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 _PROPERTIES = {  # names under which suites keep these in JUnit files
     "value": ("evaluated_accuracy", "evaluated", "value", "accuracy", "score"),
     "reference": ("reference_accuracy", "ref_accuracy", "reference"),
@@ -101,13 +108,24 @@ class Unread:
 
 
 @dataclass(slots=True)
+class Printed:
+    """In which section of the log a report was printed: what one test wrote, or what was shown of it again at the end."""
+
+    section: int
+    again: bool  # behind a line of underscores that names the test: pytest shows there what failed tests wrote
+    shown_again_in: int | None = None
+
+
+@dataclass(slots=True)
 class SuiteLog:
-    """What a file holds; `digest` is that of its bytes."""
+    """What a file holds; `digest` is that of its bytes. `printed` has the section of each report."""
 
     path: str
     digest: str
     reports: list[SuiteReport] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    printed: list[Printed] = field(default_factory=list)
+    sections: int = 0
 
 
 def read_suite_log(path: str) -> SuiteLog:
@@ -134,6 +152,8 @@ class _Reader:
 
     def __init__(self, log: SuiteLog, test: str | None = None, time: str | None = None) -> None:
         self.log, self.test, self.time = log, test, time
+        self.again = False
+        log.sections += 1
         self.dataset: str | None = None
         self.metric: str | None = None  # of the report that is being read
         self.begun = ""
@@ -164,15 +184,14 @@ class _Reader:
     def _around(self, line: str) -> None:
         if named := _TEST.match(line) or _FAILED.match(line):
             self._end()
+            self.log.sections += 1
+            self.again = _TEST.match(line) is None
             words = named[1] if "::" in line else named[1].replace(".", "::", 1)
             if words != self.test:
                 self.test, self.dataset = words, None
         if dataset := _DATASET.search(line):
             self.dataset = dataset[1].lower()
-        if moment := _TIMES[0].search(line):
-            self.time = f"{moment[3]}-{moment[1]}-{moment[2]}T{moment[4]}Z"
-        elif moment := _TIMES[1].search(line):
-            self.time = f"{moment[1]}T{moment[2]}Z"
+        self.time = next(filter(None, (_moment(pattern.search(line)) for pattern in _TIMES)), self.time)
 
     def _end(self) -> None:
         if self.metric is None:
@@ -204,18 +223,48 @@ class _Reader:
         except ValueError as fault:
             self.log.unread.append(Unread(f"{self.log.path}, {place}", str(fault)))
             return
-        if not any(_same(report, other) for other in self.log.reports):  # a failure repeats what was printed
+        if not any(self._is(report, *other) for other in zip(self.log.reports, self.log.printed, strict=True)):
             self.log.reports.append(report)
+            self.log.printed.append(Printed(self.log.sections, self.again))
+
+    def _is(self, report: SuiteReport, other: SuiteReport, printed: Printed) -> bool:
+        """Whether a report is one that was read before. Equal numbers alone do not make it that: two nights may have one score.
+
+        It is the same in the same section, at the same time, or where pytest shows again what the test wrote: each once.
+        """
+        if not _same_numbers(report, other):
+            return False
+        if self.log.sections in (printed.section, printed.shown_again_in) or report.time == other.time is not None:
+            return True
+        if not self.again or printed.again or printed.shown_again_in is not None:
+            return False
+        printed.shown_again_in = self.log.sections
+        return True
 
 
 def _direction(text: str | None) -> bool | None:
-    return None if text is None else text.lower() != "false"
+    """What a report or a property says of higher_is_better; an error if that is neither yes nor no."""
+    word = (text or "").strip().lower()
+    if word not in _DIRECTIONS:
+        raise ValueError(f"higher_is_better is {text!r}, which is neither true nor false")
+    return _DIRECTIONS[word]
 
 
-def _same(one: SuiteReport, other: SuiteReport) -> bool:
+def _same_numbers(one: SuiteReport, other: SuiteReport) -> bool:
     facts = ("test", "metric", "value", "reference", "n", "sigma", "alpha", "floor")
     tasks = {one.dataset, other.dataset} - {None}
     return len(tasks) < 2 and all(getattr(one, name) == getattr(other, name) for name in facts)
+
+
+def _moment(found: re.Match[str] | None) -> str | None:
+    """A time in UTC, where an offset is said; otherwise as it is written. None if it is no time."""
+    if found is None:
+        return None
+    try:
+        time = datetime.fromisoformat("{year}-{month}-{day}T{clock}".format(**found.groupdict()) + (found["offset"] or "Z"))
+        return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z"
+    except (ValueError, OverflowError):
+        return None
 
 
 # ---- JUnit -----------------------------------------------------------------------------------------------------------------
@@ -226,7 +275,7 @@ def _read_junit(path: str, log: SuiteLog) -> None:
         name = case.get("name") or "?"
         home = (case.get("classname") or "").rpartition(".")[2]
         test = f"{home}::{name}" if home else name
-        reader = _Reader(log, test, _moment(suite.get("timestamp")))
+        reader = _Reader(log, test, _moment(_TIMES[1].match(suite.get("timestamp") or "")))
         told = {each.get("name") or "": each.get("value") or (each.text or "") for each in case.iter("property")}
         facts = {key: told[word] for key, words in _PROPERTIES.items() for word in words[::-1] if word in told}
         before = len(log.reports)
@@ -246,11 +295,6 @@ def _texts(case: ET.Element) -> Iterator[str]:
         for each in case.findall(tag):
             yield each.text or ""
             yield each.get("message") or ""
-
-
-def _moment(text: str | None) -> str | None:
-    found = _TIMES[1].match(text or "")
-    return None if found is None else f"{found[1]}T{found[2]}Z"
 
 
 def _tree(path: str) -> ET.Element:

@@ -129,6 +129,26 @@ def test_the_same_numbers_of_two_nights_are_two_runs() -> None:
     assert len(first) == len(second) == 1
 
 
+def test_two_nights_with_the_same_score_in_one_log_are_two_runs() -> None:
+    night = TEST + GSM8K + report(74.0) + "PASSED\n"
+    both = night + night.replace("11/16", "11/17")
+    found = sy.import_runs(log(both), history=URL)
+    assert [run.time[:10] for run in found] == ["2026-11-17", "2026-11-16"]
+    assert len(sy.import_runs(log(both, both, name="twice.log"), history=URL)) == 0  # a log put behind itself says nothing new
+    plain = "a/test_x.py::TestM::test_y\n" + report(74.0)
+    assert len(sy.import_runs(log(plain, plain, name="plain.log"), history=URL, task="gsm8k")) == 2
+
+
+def test_what_pytest_shows_again_of_a_failed_test_is_no_second_run() -> None:
+    failed = TEST + GSM8K + report(60.0) + "FAILED\n"
+    again = f"=== FAILURES ===\n____ TestM.test_fp8[tp=2] ____\n--- Captured stdout call ---\n{report(60.0)}"
+    later = (failed + again).replace("11/16", "11/17")
+    assert len(sy.import_runs(log(failed, again, "--- Captured stderr call ---\n", report(60.0)), history=URL)) == 1
+    assert len(sy.import_runs(log(failed, again, later, name="two.log"), history=URL)) == 1  # the first is there already
+    captured = "[11/18/2026-02:31:40] [I] gsm8k average accuracy: 60.0\n" + again.replace("stdout call ---\n", "stdout call ---\n" + GSM8K)
+    assert len(sy.import_runs(log(captured, captured.replace("11/16", "11/19"), name="captured.log"), history=URL)) == 1
+
+
 def test_a_log_without_times_is_told_apart_by_its_content() -> None:
     plain = "a/test_x.py::TestM::test_y PASSED\n"
     one = log(plain, report(74.0))
@@ -237,6 +257,31 @@ def test_junit_by_its_properties() -> None:
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
+
+
+@pytest.mark.parametrize(
+    ("stamp", "time"),
+    [
+        ("2026-11-16T02:30:00.123456+09:00", "2026-11-15T17:30:00Z"),
+        ("2026-11-16T02:30:00-0130", "2026-11-16T04:00:00Z"),
+        ("2026-11-16T02:30:00", "2026-11-16T02:30:00Z"),
+        ("2026-11-16T02:30:00Z", "2026-11-16T02:30:00Z"),
+    ],
+)
+def test_the_time_of_a_junit_file_is_read_with_its_offset(stamp: str, time: str) -> None:
+    path = junit("gsm8k average accuracy: 74.38\n" + report(74.0), stamp=stamp)
+    assert [each.time for each in read_suite_log(path).reports] == [time]
+
+
+@pytest.mark.parametrize("no", ["0", "no", "False ", "false"])
+def test_a_property_that_says_lower_is_better_is_believed(no: str) -> None:
+    told = {"task": "gsm8k", "value": 90, "reference": 74.2, "n": 1319, "alpha": 0.05, "beta": 0.2, "sigma": 50}
+    (run,) = sy.import_runs(junit(properties={**told, "higher_is_better": no}), history=URL)
+    assert (run.higher_is_better, run.verdict) == (False, "regression")
+    (up,) = sy.import_runs(junit(properties={**told, "value": 91, "higher_is_better": "1"}), history=URL)
+    assert (up.higher_is_better, up.verdict) == (True, "pass")
+    with pytest.raises(DataError, match="higher_is_better is 'maybe', which is neither true nor false"):
+        sy.import_runs(junit(properties={**told, "higher_is_better": "maybe"}), history=URL)
 
 
 def test_hostile_xml_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
