@@ -186,7 +186,27 @@ def test_chosen(text: str, want: str | None) -> None:
     assert chosen(text, "ABCD") == want
 
 
+THOUGHTS = "We check option (A) first, which fails. Option C is tempting.\n\n"
+
+
+@every(
+    ("last", "want"),
+    [
+        ("**Answer**: B", "B"), ("**Final Answer**: B", "B"), ("**Answer:** B", "B"), ("`Answer`: (B)", "B"), ("Answer：B", "B"),
+        ("### Final Answer\n\n**B**", "B"), ("Answer - B", "B"), ("**Answer** – **B**.", "B"), ("Answer → B", "B"),
+        (r"\boxed{B}", "B"), (r"$$\boxed{\text{B}}$$", "B"), (r"\[ \boxed{(B)} \]", "B"), (r"\boxed{B) Paris}", "B"),
+        (r"Answer: \(\boxed{B}\)", "B"), (r"Answer: $\mathbf{B}$", "B"), (r"The answer is \(B\).", "B"),
+        (r"\boxed{A}, no: \boxed{B}", "B"), (r"The answer is A. Wait: \boxed{B}", "B"), (r"\boxed{A} at first. **Answer**: B", "B"),
+        (r"\boxed{A} or \boxed{B}", None), (r"The answer is \boxed{A} or \boxed{B}.", None), (r"\boxed{A, B}", None), (r"\boxed{12}", None),
+        ("The best answer - A common mistake - needs care.", None), ("The answer - a dog", None), ("Answer-by-answer, no.", None),
+    ],
+)  # fmt: skip
+def test_what_models_write_at_the_end_after_they_have_named_other_letters(last: str, want: str | None) -> None:
+    assert chosen(THOUGHTS + last, "ABCD") == want
+
+
 def test_the_first_of_several_announcements() -> None:
+    assert chosen(r"So \boxed{B}. The answer is C.", "ABCD", "first") == "B"
     assert chosen("The answer is B. The answer is C.", "ABCD", "first") == "B"
     assert chosen("2", "1234") == "2"
 
@@ -233,6 +253,25 @@ def test_choice_truths() -> None:
 )  # fmt: skip
 def test_numbers_in(text: str, want: list[Any]) -> None:
     assert numbers_in(text) == [Fraction(each) for each in want]
+
+
+@every(
+    ("said", "want"),
+    [
+        (r"So it costs \boxed{1{,}200}", "1200"), (r"So it costs \boxed{1\,200}", "1200"), (r"So it costs $1{,}200$.", "1200"),
+        (r"$12{,}345{,}678.5$", "12345678.5"), (r"1,\!200", "1200"), (r"1\;200", "1200"), (r"1{\,}200", "1200"), ("1\u2009200", "1200"),
+        (r"3{,}14", "14"), (r"7\, 200", "200"), (r"1\,2000", "2000"),
+    ],
+)  # fmt: skip
+def test_thousands_as_latex_writes_them_are_one_number(said: str, want: str) -> None:
+    assert scored("number", said, want).score == 1
+
+
+def test_a_scorer_that_reads_answers_otherwise_than_it_did_says_so_in_its_protocol() -> None:
+    told = {name: scorer(name, **NEEDED.get(name, {})).protocol.get("version") for name in SCORERS}
+    assert {name for name, version in told.items() if version == "2"} == {"choice", "number", "tolerance"}
+    assert set(told.values()) == {None, "2"}
+    assert scorer("regex", pattern="x", against="number").protocol["version"] == "2"
 
 
 @given(st.fractions(max_denominator=10**6))

@@ -588,6 +588,18 @@ def test_another_metric_against_a_bare_number_is_refused() -> None:
         sy.check(value=0.2, task="t", model="m", metric="error")
 
 
+def test_a_scorer_that_reads_answers_better_since_is_a_warning_and_not_another_protocol() -> None:
+    reference = rows(bits(50, 50))
+    recorded(reference, protocol={"scorer": "number", "scorer.pick": "last"})  # as versions before scorer.version wrote it
+    now = checked(reference, protocol={"scorer": "number", "scorer.pick": "last", "scorer.version": "2"})
+    assert now.verdict == "pass"
+    assert any("version 1 then, 2 in this run" in said for said in now.warnings)
+    assert not any("version" in said for said in checked(reference, protocol={"scorer": "number", "scorer.pick": "last"}).warnings)
+    recorded(reference, protocol={"scorer": "number", "scorer.version": "2"}, update=True, reason="another scorer")
+    assert not any("version" in said for said in checked(reference, protocol={"scorer": "number", "scorer.version": "2"}).warnings)
+    assert any("version 2 then, 1 in this run" in said for said in checked(reference, protocol={"scorer": "number"}).warnings)
+
+
 def test_the_protocol_is_pinned() -> None:
     reference = rows(bits(50, 50))
     recorded(reference, protocol={"shots": "5", "template": "chat"})

@@ -298,6 +298,7 @@ def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str
     """What was recorded about the protocol must be what is said about this run."""
     recorded = dict(entry.protocol)
     given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
+    _note_scorer_version(recorded, given, rule)
     differ = {key: (recorded[key], given[key]) for key in recorded.keys() & given.keys() if recorded[key] != given[key]}
     extra = sorted(given.keys() - recorded.keys()) if recorded else []
     if differ or extra:
@@ -313,4 +314,14 @@ def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str
     if silent:
         rule.warnings.append(
             f"the reference pins its protocol ({', '.join(silent)}); this run does not state its own (protocol={{'KEY': 'VALUE'}})"
+        )
+
+
+def _note_scorer_version(recorded: dict[str, str], given: dict[str, str], rule: GuardRule) -> None:
+    """A scorer that reads answers better than it did is a warning, and no other protocol: an update would end every guard. Takes it out."""
+    was, now = (facts.pop("scorer.version", "1") for facts in (recorded, given))
+    if was != now and recorded.get("scorer") is not None and recorded.get("scorer") == given.get("scorer"):
+        rule.warnings.append(
+            f"the scorer {given['scorer']} reads some answers differently than when the reference was recorded (version {was} then, {now} "
+            "in this run), which can change scores by itself: record the reference again"
         )

@@ -47,9 +47,16 @@ class Scoring:
         return (0.0, 1.0)
 
     @property
+    def version(self) -> int:
+        """Goes up when the same options begin to give another score to the same answer; in the protocol from 2 on."""
+        return 1
+
+    @property
     def protocol(self) -> Mapping[str, str]:
         """What was done, as texts that do not depend on the order of tables or the version of Python."""
         own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if self.version > 1:
+            own["version"] = self.version
         return {key: canonical(value) for key, value in own.items() if value is not None}
 
     @classmethod

@@ -16,7 +16,11 @@ from steelyard.evaluate.task.cases import is_missing, plain, value_text
 SHORT = 100  # characters around a letter that tell what it is
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Every repetition has a bound: an answer of a million blanks must not take an hour.
-_DRESS = r"[\s\"'“”‘’*_`$({\[]{0,8}(?:\\(?:boxed|text|textbf|mathrm)\{){0,2}[\s\"'“”‘’*_`$({\[]{0,4}"  # what may stand before a letter
+_LATEX = r"(?:\\(?:boxed|fbox|text(?:bf|it|rm|sf)?|math(?:bf|it|rm|sf)|bm)\s?\{){0,3}"
+_MARK = r"(?:[\s\"'“”‘’*_`$({\[]|\\[(\[])"
+_DRESS = rf"{_MARK}{{0,8}}{_LATEX}{_MARK}{{0,4}}"  # what may stand before a letter
+# Behind "answer": bold that ends there, and a colon or its like. A dash counts only before a letter that ends the line.
+_COLON = r"[\s*_`]{0,8}(?:[:=：→⇒]|[-–—](?=[^\w\n]{0,8}\w[^\w\n]{0,8}(?:\n|\Z)))?\s{0,5}"
 _ANNOUNCED = (
     r"\b(?:answer|(?:correct|best|right)\s{1,3}(?:choice|option|one|letter))\b(?:\s{1,3}to\s{1,3}\w{1,9}\s{1,3}question)?"
     r"(?:\s{1,3}(?:is|would\sbe|should\sbe|must\sbe))?|\b(?:choose|pick|select|go\swith)\b"
@@ -30,13 +34,11 @@ _A_WORD = r"\s+(?!(?:or|and|is|was|as|because|since|but|would|seems|looks)\b)[a-
 def _patterns(letters: str) -> dict[str, re.Pattern[str]]:
     one = f"[{re.escape(letters + letters.lower())}]"
     end = r"(?![\w'’-])"
+    more = rf"(?P<more>[\s*)\]}}$\\.\"']{{0,8}}(?:,|/|\bor\b|\band\b)\s{{0,3}}(?:option\s)?{_DRESS}{one}{end})?"
     return {
-        "alone": re.compile(rf"[^\w]*(?:\\(?:boxed|text|textbf|mathrm)\{{){{0,2}}({one})[^\w]*"),
-        "said": re.compile(
-            rf"(?:{_ANNOUNCED})\s{{0,5}}[:=]?\s{{0,5}}(?:(?:option|choice|letter)\s)?{_DRESS}({one}){end}"
-            rf"(?P<more>[\s*)\]}}.\"']{{0,8}}(?:,|/|\bor\b|\band\b)\s{{0,3}}(?:option\s)?{_DRESS}{one}{end})?",
-            re.IGNORECASE,
-        ),
+        "alone": re.compile(rf"[^\w]*{_LATEX}({one})[^\w]*"),
+        "said": re.compile(rf"(?:{_ANNOUNCED}){_COLON}(?:(?:option|choice|letter)\s)?{_DRESS}({one}){end}{more}", re.IGNORECASE),
+        "boxed": re.compile(rf"\\(?:boxed|fbox)\s?\{{{_DRESS}({one}){end}(?=[\s\"'*_`$)\]]{{0,8}}[}}.):]){more}", re.IGNORECASE),
         "line": re.compile(rf"^[ \t>*_#-]{{0,12}}[(\[]?({one})\s?(?:[.):\]]|\*\*|$)(?!\s{{1,3}}{_VERB})", re.MULTILINE),
         "standing": re.compile(rf"(?<![\w'’-])(?:(?<=[(\[])({one})(?=[)\]])|([{re.escape(letters)}]){end})"),
     }
@@ -45,10 +47,10 @@ def _patterns(letters: str) -> dict[str, re.Pattern[str]]:
 def chosen(text: str, letters: str, pick: str = "last") -> str | None:
     """The letter that a text chooses; None if it chooses none, or more than one.
 
-    In this order: the text is nothing but a letter; it says "answer is B", "Answer: (B)", "I choose B" (of several such
-    sentences the last, or the first); a line begins with the letter, "B." or "B) Paris"; a letter stands in brackets or as
-    a capital alone, but not behind "not", nor as an article. At the first of these that finds anything, two different
-    letters are no choice.
+    In this order: the text is nothing but a letter; it says "answer is B", "**Answer**: (B)", "I choose B" or has the letter
+    in \\boxed{} (of several such places the last, or the first); a line begins with the letter, "B." or "B) Paris"; a letter
+    stands in brackets or as a capital alone, but not behind "not", nor as an article. At the first of these that finds
+    anything, two different letters are no choice.
 
     >>> [chosen(text, "ABCD") for text in ("(b)", "A is wrong, so the answer is C.", "B. Paris", "A or B")]
     ['B', 'C', 'B', None]
@@ -56,10 +58,9 @@ def chosen(text: str, letters: str, pick: str = "last") -> str | None:
     rules = _patterns(letters)
     if len(text) < SHORT and (alone := rules["alone"].fullmatch(text)):
         return alone[1].upper()
-    if said := [
-        found for found in rules["said"].finditer(text) if not _is_word(found[1], text[found.end(1) : found.end(1) + SHORT], said=True)
-    ]:
-        found = said[-1] if pick == "last" else said[0]
+    said = [found for found in rules["said"].finditer(text) if not _is_word(found[1], text[found.end(1) : found.end(1) + SHORT], said=True)]
+    if announced := _apart([*said, *rules["boxed"].finditer(text)]):
+        found = announced[-1] if pick == "last" else announced[0]
         return None if found["more"] and found["more"].rstrip()[-1].upper() != found[1].upper() else found[1].upper()
     lines = {found[1].upper() for found in rules["line"].finditer(text)}
     standing = {
@@ -71,6 +72,15 @@ def chosen(text: str, letters: str, pick: str = "last") -> str | None:
     }
     letters_found = lines or standing
     return letters_found.pop() if len(letters_found) == 1 else None
+
+
+def _apart(found: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The places in their order, without those that lie within another: "the answer is \\boxed{B}" is one."""
+    out: list[re.Match[str]] = []
+    for each in sorted(found, key=lambda each: each.start(1)):
+        if not out or each.start(1) >= out[-1].end():
+            out.append(each)
+    return out
 
 
 def _is_word(letter: str, after: str, *, said: bool) -> bool:
@@ -111,6 +121,10 @@ class Choice(Scoring):
     @property
     def labels(self) -> bool:
         return True
+
+    @property
+    def version(self) -> int:
+        return 2  # 1 did not read \boxed{B}, **Answer**: B and Answer - B
 
     def letters_of(self, case: Case) -> str:
         if self.choices is None:

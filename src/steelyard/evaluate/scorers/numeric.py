@@ -12,6 +12,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, is_number, several, wrong
 from steelyard.evaluate.task.cases import is_missing, plain, value_text
 
+NUMBERS = 2  # version of how numbers are read: 1 took 1{,}200 for 200
 LONGEST = 400  # characters of one number; a longer run of digits is none
 _NUMBER = re.compile(
     r"""(?P<sign> (?<![0-9A-Za-z)\]]) [-+] )?                     # 10-12 are two numbers, and neither is negative
@@ -22,16 +23,18 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _BELOW = re.compile(r"\s?/\s?([0-9]{1,300})(?![0-9/]|\.[0-9])")
+# How LaTeX and typesetters part thousands: 1{,}200, 1\,200, 1,\!200, and thin spaces.
+_THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|\{\\,\}|,?\\[,;:! ]|[\u2009\u202f])(?=[0-9]{3}(?![0-9]))")
 _PLAIN = str.maketrans({"−": "-", "⁄": "/", "，": ",", "＄": "$", **{chr(0xFF10 + d): str(d) for d in range(10)}})
 
 
 def numbers_in(text: str, *, fractions: bool = True) -> list[Fraction]:
-    """The numbers of a text, exactly. Commas count between thousands only, a point before digits only.
+    """The numbers of a text, exactly. Commas, and what LaTeX writes for them, count between thousands only, a point before digits only.
 
     >>> numbers_in("From $1,234.50 to -7, or 3/4 of CO2: 12%.")
     [Fraction(2469, 2), Fraction(-7, 1), Fraction(3, 4), Fraction(12, 1)]
     """
-    text = text.translate(_PLAIN)
+    text = _THOUSANDS.sub(",", text.translate(_PLAIN))
     out, place = [], 0
     while found := _NUMBER.search(text, place):
         place = found.end()
@@ -98,6 +101,10 @@ class FindsNumbers(Scoring):
         check_flags(self, "fractions")
         if not isinstance(self.marker, str) or not self.marker:
             raise wrong(self, "marker", "a text")
+
+    @property
+    def version(self) -> int:
+        return NUMBERS
 
     def found(self, said: Any) -> Fraction | None:
         """The number of an answer; None if it has none where it should be."""

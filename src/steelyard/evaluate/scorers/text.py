@@ -12,7 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers import matching
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, several, wrong
-from steelyard.evaluate.scorers.numeric import number_text, numbers_in
+from steelyard.evaluate.scorers.numeric import NUMBERS, number_text, numbers_in
 from steelyard.evaluate.task.cases import is_missing, value_text
 
 LONGEST = matching.LONGEST
@@ -195,6 +195,10 @@ class Regex(Normalised):
     @property
     def needs_truth(self) -> bool:
         return not self.presence
+
+    @property
+    def version(self) -> int:
+        return NUMBERS if self.against == "number" else 1
 
     def truths(self, case: Case) -> list[str]:
         if self.against == "text":

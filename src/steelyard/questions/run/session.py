@@ -160,7 +160,8 @@ class RunSession:
             plan = {"width": watch.width, "every": watch.every}
         return {
             "task": self.prepared.task.name,
-            "protocol": self.prepared.protocol,
+            # A journal keeps answers, which are scored anew: how the scorer reads them may have changed in between.
+            "protocol": {key: value for key, value in self.prepared.protocol.items() if key != "scorer.version"},
             "items": self.prepared.digest(),
             "models": [dict(model.identity) for model in self.models],
             "repeats": self.wish.repeats,
