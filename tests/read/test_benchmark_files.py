@@ -15,9 +15,17 @@ import pytest
 
 from cases import every
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.read.benchmark_files import LAYOUTS, benchmark_rows
+from steelyard.read import benchmark_files
+from steelyard.read.benchmark_files import LAYOUTS
 
 GPQA = ["Record ID", "Question", "Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"]
+
+
+def benchmark_rows(data: Any, layout: str, wanted: list[str]) -> list[dict[str, Any]]:
+    """The rows of a benchmark of which nothing is to be said."""
+    rows, said = benchmark_files.benchmark_rows(data, layout, wanted)
+    assert not said
+    return rows
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -56,6 +64,20 @@ def test_mmlu_is_a_folder_of_subjects(tmp_path: Path) -> None:
     assert len({row["id"] for row in rows}) == 3
     assert rows == benchmark_rows(tmp_path / "test", "mmlu", ["question"])
     assert rows[:2] == benchmark_rows(tmp_path / "test" / "anatomy_test.csv", "mmlu", [])
+
+
+def test_a_question_is_not_shown_among_its_own_examples(tmp_path: Path) -> None:
+    rows, said = benchmark_files.benchmark_rows(mmlu(tmp_path) / "dev", "mmlu", ["examples", "question"])
+    assert len(rows) == 12
+    assert not [row for row in rows if row["question"] in row["examples"]]
+    assert {row["examples"].count("Answer:") for row in rows} == {5}, "the sixth takes its place"
+    assert said == ["10 of 12 questions are among the examples, too: that example, which has the answer, was left out of the prompt"]
+    assert set(rows[0]) == {"id", "subject", "topic", "examples", "question", "A", "B", "C", "D", "answer"}
+    table(tmp_path / "dev" / "anatomy_dev.csv", *([f"{i}?", "w", "x", "y", "z", "A"] for i in range(5)))
+    table(tmp_path / "test" / "anatomy_test.csv", ["3? ", "z", "x", "y", "w", "D"], ["5?", "w", "x", "y", "z", "A"])
+    again, said = benchmark_files.benchmark_rows(tmp_path / "test" / "anatomy_test.csv", "mmlu", ["examples"])
+    assert [row["examples"].count("Answer:") for row in again] == [4, 5], "whatever the order of its choices"
+    assert said[0].startswith("1 of 2 questions is")
 
 
 def test_the_examples_of_mmlu_are_the_first_five_of_the_subject(tmp_path: Path) -> None:
@@ -257,6 +279,20 @@ JSON_MODE: dict[str, Any] = {
     "completion": '{"name": "Ada", "age": 36}',
     "schema": '{"type": "object"}',
 }
+
+
+def test_objects_of_parquet_with_the_keys_of_other_rows_are_refused(tmp_path: Path) -> None:
+    whole = [{**JSON_MODE, "completion": {"name": "Ada", "age": each}, "schema": {"type": "object"}} for each in (36, 37)]
+    for rows, file in ((whole, "same.parquet"), ([whole[0], {**whole[1], "completion": {"city": "Ur"}}], "other.parquet")):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / file)
+    assert [row["completion"] for row in benchmark_rows(tmp_path / "same.parquet", "json_mode_eval", [])] == [
+        '{"name": "Ada", "age": 36}',
+        '{"name": "Ada", "age": 37}',
+    ]
+    with pytest.raises(DataError, match="row 1.*a completion with null in it.*the keys of all others"):
+        benchmark_rows(tmp_path / "other.parquet", "json_mode_eval", [])
+    nulls = lines(tmp_path / "null.jsonl", {**JSON_MODE, "completion": {"name": None}})  # here nobody else has put it in
+    assert benchmark_rows(nulls, "json_mode_eval", [])[0]["completion"] == '{"name": null}'
 
 
 def test_json_mode_takes_the_words_of_the_user(tmp_path: Path) -> None:

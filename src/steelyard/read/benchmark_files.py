@@ -23,6 +23,7 @@ from steelyard.read.rows import rows_of
 
 LETTERS = "ABCD"
 EXAMPLES = 5  # of a subject of MMLU, before each question
+OWN_EXAMPLE = "own example"  # marks a row while rows are made
 _WITHOUT_EXAMPLES = "take {examples} out of the input, in a task file of your own: steelyard init --preset mmlu"
 _FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
 _TEXT = (".txt", ".text")
@@ -44,8 +45,10 @@ class Place:
         return DataError(f"cannot use {self.file!r}, {self.at}", got=got, need=need, hint=hint)
 
 
-def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> list[Row]:
-    """The rows of a benchmark. wanted: the columns that the prompt names; MMLU's examples are read only for them."""
+def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> tuple[list[Row], list[str]]:
+    """The rows of a benchmark, and what is to be said of them. wanted: the columns that the prompt names; MMLU's examples are read only
+    for them.
+    """
     if layout not in LAYOUTS:
         raise UsageError(f"cannot read the layout {layout!r}", need=f"one of {', '.join(LAYOUTS)}", hint=did_you_mean(layout, LAYOUTS))
     if not isinstance(data, str | os.PathLike):
@@ -58,7 +61,7 @@ def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> list[Row]
     rows = LAYOUTS[layout](os.fspath(data), wanted)
     if not rows:
         raise DataError(f"cannot use {os.fspath(data)!r}", got="no items", need="at least one")
-    return rows
+    return rows, _said_of_examples(rows)
 
 
 # ---- each layout -----------------------------------------------------------------------------------------------------------
@@ -73,8 +76,8 @@ def _mmlu(path: str, wanted: Collection[str]) -> list[Row]:
             continue
         subject = _subject(file)
         topic = subject.replace("_", " ")
-        before = {"examples": _mmlu_examples(file, subject)} if "examples" in wanted else {}
-        found = [{"subject": subject, "topic": topic, **before, **row} for row in _mmlu_rows(file)]
+        dev = _mmlu_examples(file, subject) if "examples" in wanted else None
+        found = [{"subject": subject, "topic": topic, **_before(row, dev), **row} for row in _mmlu_rows(file)]
         out += _identified(found, ("question", *LETTERS), f"{subject}/")
     return out
 
@@ -107,8 +110,8 @@ def _mmlu_of_hub(opened: Opened, file: str, wanted: Collection[str]) -> list[Row
     dev = _hub_examples(file) if "examples" in wanted else {}
     out: list[Row] = []
     for subject, rows in by_subject.items():
-        before = {"examples": _examples(dev.get(subject, []), subject, f"dev-*.parquet beside {file!r}")} if "examples" in wanted else {}
-        found = [{"subject": subject, "topic": subject.replace("_", " "), **before, **row} for row in rows]
+        shown = _enough(dev.get(subject, []), subject, f"dev-*.parquet beside {file!r}") if "examples" in wanted else None
+        found = [{"subject": subject, "topic": subject.replace("_", " "), **_before(row, shown), **row} for row in rows]
         out += _identified(found, ("question", *LETTERS), f"{subject}/")
     return out
 
@@ -154,19 +157,17 @@ def _mmlu_rows(file: str) -> Iterator[Row]:
         yield {**row, "answer": letter}
 
 
-def _mmlu_examples(file: str, subject: str) -> str:
-    """The first examples of a subject, from the folder `dev` beside that of the file."""
+def _mmlu_examples(file: str, subject: str) -> Sequence[Row]:
+    """The examples of a subject, from the folder `dev` beside that of the file."""
     dev = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(file))), "dev", f"{subject}_dev.csv")
     if not os.path.isfile(dev):
         raise SourceError(
             f"cannot find the examples of {subject!r}", got=f"no file {dev!r}", need="the folder dev beside test", hint=_WITHOUT_EXAMPLES
         )
-    return _examples(list(_mmlu_rows(dev)), subject, repr(dev))
+    return _enough(list(_mmlu_rows(dev)), subject, repr(dev))
 
 
-def _examples(rows: Sequence[Row], subject: str, where: str) -> str:
-    """The first questions of a subject with their answers, as they stand before another one."""
-    rows = rows[:EXAMPLES]
+def _enough(rows: Sequence[Row], subject: str, where: str) -> Sequence[Row]:
     if len(rows) < EXAMPLES:
         raise SourceError(
             f"cannot use the examples of {subject!r} in {where}",
@@ -174,8 +175,37 @@ def _examples(rows: Sequence[Row], subject: str, where: str) -> str:
             need=f"at least {EXAMPLES}",
             hint=_WITHOUT_EXAMPLES,
         )
-    lines = [[row["question"], *(f"{letter}. {row[letter]}" for letter in LETTERS), f"Answer: {row['answer']}", "", ""] for row in rows]
-    return "".join("\n".join(each) for each in lines)
+    return rows
+
+
+def _before(row: Row, examples: Sequence[Row] | None) -> Row:
+    """The first examples with their answers, as they stand before a question. The question itself is none of them: it has its answer."""
+    if examples is None:
+        return {}
+    own = _content(row)
+    shown = [each for each in examples if _content(each) != own][:EXAMPLES]
+    repeated = any(_content(each) == own for each in examples[:EXAMPLES])
+    lines = [
+        [each["question"], *(f"{letter}. {each[letter]}" for letter in LETTERS), f"Answer: {each['answer']}", "", ""] for each in shown
+    ]
+    return {"examples": "".join("\n".join(each) for each in lines), **({OWN_EXAMPLE: True} if repeated else {})}
+
+
+def _content(row: Row) -> tuple[str, ...]:
+    """A question and its choices, whatever their order and their blanks."""
+    question, *choices = (" ".join(row[name].split()) for name in ("question", *LETTERS))
+    return question, *sorted(choices)
+
+
+def _said_of_examples(rows: Sequence[Row]) -> list[str]:
+    """That questions stand among the examples of their subject. Takes the mark off the rows."""
+    many = sum(row.pop(OWN_EXAMPLE, False) for row in rows)
+    if not many:
+        return []
+    are = "is" if many == 1 else "are"
+    return [
+        f"{many:,} of {len(rows):,} questions {are} among the examples, too: that example, which has the answer, was left out of the prompt"
+    ]
 
 
 def _gsm8k(path: str, wanted: Collection[str]) -> list[Row]:
@@ -207,19 +237,35 @@ def _cnn_dailymail(path: str, wanted: Collection[str]) -> list[Row]:
 
 def _json_mode_eval(path: str, wanted: Collection[str]) -> list[Row]:
     out = []
-    for place, row in _tables(path, ("prompt", "completion", "schema")):
-        asked = row["prompt"]
-        said = [each for each in asked if isinstance(each, Mapping) and each.get("role") == "user"] if isinstance(asked, list) else []
-        if not said:
-            raise place.refuse(f"the prompt {str(asked)[:60]!r}", "a list of messages, one of them of the role user")
-        texts = {name: row[name] if isinstance(row[name], str) else json.dumps(row[name]) for name in ("completion", "schema")}
-        for name, text in texts.items():
-            try:
-                json.loads(text)
-            except (ValueError, RecursionError) as fault:
-                raise place.refuse(f"a {name} that is no JSON: {fault}", "JSON") from None
-        out.append({"question": _text(place, said[-1], "content"), **texts})
+    for file in resolve(path):
+        opened = _opened(file, *_FORMATS)
+        for place, row in _table(opened, ("prompt", "completion", "schema")):
+            asked = row["prompt"]
+            said = [each for each in asked if isinstance(each, Mapping) and each.get("role") == "user"] if isinstance(asked, list) else []
+            if not said:
+                raise place.refuse(f"the prompt {str(asked)[:60]!r}", "a list of messages, one of them of the role user")
+            texts = {name: _json_text(place, row, name, columns=opened.format == "parquet") for name in ("completion", "schema")}
+            out.append({"question": _text(place, said[-1], "content"), **texts})
     return _identified(out, ("question", "schema"))
+
+
+def _json_text(place: Place, row: Mapping[str, Any], name: str, *, columns: bool) -> str:
+    """A field as JSON. columns: objects were kept as columns, where every one has the keys of all, and null for those it lacks."""
+    value = row[name]
+    if columns and not isinstance(value, str) and _has_null(value):
+        hint = "Parquet gives every object the keys of all others; write them as texts of JSON, as they are published"
+        raise place.refuse(f"a {name} with null in it, which may be a key of another row", "a text of JSON", hint)
+    text = value if isinstance(value, str) else json.dumps(value)
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise place.refuse(f"a {name} that is no JSON: {fault}", "JSON") from None
+    return text
+
+
+def _has_null(value: Any) -> bool:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return value is None or any(map(_has_null, inside))
 
 
 def _documents(path: str, wanted: Collection[str]) -> list[Row]:

@@ -293,7 +293,7 @@ def _rows(task: Task) -> tuple[list[dict[str, Any]], list[str]]:
     asked = [template.columns for template in (task.prompting.input, task.prompting.system) if template is not None]
     if isinstance(data, str) and Path(data).is_relative_to(Path.cwd()):
         data = os.path.relpath(data)  # as a person would write it, since messages name it
-    return benchmark_rows(data, task.layout, {column for columns in asked for column in columns}), []
+    return benchmark_rows(data, task.layout, {column for columns in asked for column in columns})
 
 
 def _refuse_words(task: Task, cases: Sequence[Case]) -> None:
