@@ -289,7 +289,7 @@ def test_objects_of_parquet_with_the_keys_of_other_rows_are_refused(tmp_path: Pa
         '{"name": "Ada", "age": 36}',
         '{"name": "Ada", "age": 37}',
     ]
-    with pytest.raises(DataError, match="row 1.*a completion with null in it.*the keys of all others"):
+    with pytest.raises(DataError, match=r"row 1.*a completion with null in it.*the keys of all others"):
         benchmark_rows(tmp_path / "other.parquet", "json_mode_eval", [])
     nulls = lines(tmp_path / "null.jsonl", {**JSON_MODE, "completion": {"name": None}})  # here nobody else has put it in
     assert benchmark_rows(nulls, "json_mode_eval", [])[0]["completion"] == '{"name": null}'
