@@ -29,7 +29,7 @@ class Option:
 
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
-    directory, for what names one of those; list, pairs, pairs_or_none, seed, fraction, numbers or prices, for a text that is
+    directory, for what names one of those; list, pairs, pairs_or_none, shares, seed, fraction, numbers or prices, for a text that is
     taken apart. least: the smallest whole number. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is

@@ -75,6 +75,10 @@ def test_a_shared_item_is_exit_code_1_in_every_format(data: Path, tmp_path: Path
         ["split", "data.csv", "--part", "../x=.5", "--train", ".5"],
         ["split", "data.csv", "--part", "x=half", "--train", ".5"],
         ["split", "data.csv", "--part", "x", "--train", ".5"],
+        ["split", "data.csv", "--part", "x=", "--train", ".5"],
+        ["split", "data.csv", "--train", ".5", "--test", ".5", "-o", "answer.json"],
+        ["split", "data.csv", "--train", ".5", "--test", ".5", "--answer", "train.csv"],
+        ["split", "data.csv", "--train", ".5", "--part", "x=.5", "--answer", "x.csv", "-o", "."],
         ["split", "data.csv", "data.csv", "--train", ".5", "--test", ".5"],
         ["split", "data.csv", "--train", ".5", "--test", ".5", "--threshold", ".7"],
         ["split", "--check", "data.csv"],
@@ -94,3 +98,20 @@ def test_mistakes_are_exit_code_3_and_write_nothing(words: list[str], data: Path
     assert told.err.startswith("error: ")
     assert os.listdir() == ["data.csv"]
     assert data.read_bytes() == before
+
+
+def test_an_answer_may_be_called_as_a_part_where_it_is_not_written_over_it(data: Path, steelyard: Command) -> None:
+    words = ["split", "data.csv", "--train", ".5", "--test", ".5"]
+    assert steelyard(*words, "--dry-run", "--answer", "train.txt").code == 0
+    assert steelyard(*words, "-o", "parts", "--answer", "train.json").code == 0
+    assert sorted(os.listdir()) == ["data.csv", "parts", "train.json", "train.txt"]
+    again = steelyard(*words, "-o", "parts", "--update", "--answer", "./parts/../parts/test.csv")
+    assert again.code == 3
+    assert "a part and --answer would both write" in again.err
+
+
+def test_a_part_without_a_share_is_answered_with_a_part_as_an_example(data: Path, steelyard: Command) -> None:
+    told = steelyard("split", "data.csv", "--part", "calibration", "--train", "1")
+    assert told.code == 3
+    assert "--part calibration=.1" in told.err
+    assert "quant_algo" not in told.err

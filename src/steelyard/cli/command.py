@@ -515,6 +515,20 @@ def _pairs_or_none(words: tuple[str, ...], flag: str) -> dict[str, str]:
     return {} if words == ("none",) else pairs_given(words, flag)
 
 
+def _shares(words: tuple[str, ...], flag: str) -> dict[str, float | str]:
+    """NAME=SHARE, repeated. A share that is no number stays a text, which the question refuses."""
+    for word in words:
+        if not all(part.strip() for part in word.partition("=")):
+            raise UsageError(f"cannot read {flag}", got=repr(word), need="NAME=SHARE", hint=f"{flag} calibration=.1")
+    found: dict[str, float | str] = {}
+    for name, share in pairs_given(words, flag).items():
+        try:
+            found[name] = float(share)
+        except ValueError:
+            found[name] = share
+    return found
+
+
 def fraction(text: str, flag: str = "--counts") -> tuple[int, int]:
     """K/N as two whole numbers."""
     k, slash, n = text.partition("/")
@@ -560,6 +574,7 @@ READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "list": split,
     "pairs": pairs_given,
     "pairs_or_none": _pairs_or_none,
+    "shares": _shares,
     "fraction": fraction,
     "seed": _seed,
     "numbers": _numbers,

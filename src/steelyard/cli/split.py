@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
 import click
 
 from steelyard.cli.command import INPUT, Given, refuse_given, told_while_reading, verb_command
@@ -49,16 +53,26 @@ def split(data: tuple[str, ...], given: Given) -> None:
     from steelyard.questions.split.split import split as ask
 
     keywords = given.keywords()
-    if "parts" in keywords:
-        keywords["parts"] = {name: _share(name, share) for name, share in keywords["parts"].items()}
+    if not given["dry_run"]:
+        names = [*(name for name in ("train", "dev", "test") if name in keywords), *keywords.get("parts", ())]
+        _refuse_answer_over_part(data[0], names, given["output"], given["answer_"])
     with told_while_reading(given["quiet"]):
         made = ask(data[0], **keywords)
     given.answer(made, output=given["answer_"])
 
 
-def _share(name: str, share: str) -> float | str:
-    """A number if it is one; whatever else it is, the question refuses."""
-    try:
-        return float(share)
-    except ValueError:
-        return share
+def _refuse_answer_over_part(data: str, names: Collection[str], output: str | None, answers: Sequence[Path]) -> None:
+    """The answer comes after the parts, so it must not have the name of one."""
+    from steelyard.questions.split.writing import ENDINGS, places_of
+    from steelyard.read.files.paths import open_file, split_name
+
+    path = split_name(data)[1]
+    if not any(answer.stem in names for answer in answers):
+        return
+    if path == "-":  # of a format that is not known before it is read
+        places = [Path(output or "") / f"{name}{ending}" for name in names for ending in ENDINGS.values()]
+    elif os.path.isfile(path) and (file := open_file(path)).format in ENDINGS:
+        places = places_of(list(names), file, output, update=True)
+    else:
+        return  # the question refuses it
+    refuse_overwriting({"a part": places, "--answer": answers}, ())

@@ -13,7 +13,7 @@ SPLIT_OPTIONS = (
     Option(
         name="parts",
         flag="--part",
-        kind="pairs",
+        kind="shares",
         repeat=True,
         metavar="NAME=SHARE",
         help="A part of another name, such as calibration=.1. Repeatable.",
@@ -27,7 +27,8 @@ SPLIT_OPTIONS = (
         short="-o",
         kind="output_directory",
         metavar="DIR",
-        help="Directory to write the parts to.  [default: that of DATA]",
+        help="Directory to write the parts to; --answer writes the answer to a file.  [default: that of DATA]",
+        python="Directory to write the parts to; None is that of the data.",
     ),
     Option(name="update", switch=True, help="Replace parts that exist."),
     Option(name="dry_run", switch=True, help="Show how many rows each part would have; write nothing."),

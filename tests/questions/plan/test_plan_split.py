@@ -136,11 +136,11 @@ def test_a_measured_curve_is_taken_as_it_is() -> None:
         (points(), {"total": 105}, "at least 110: the smallest training size of the curve, 100"),
         (points(), {"total": 50}, "got a total of 50"),
         (points(), {"total": 2}, "got a total of 2"),
-        (points(), {"total": -5}, "a whole number of labelled items"),
-        (points(), {"total": 12.5}, "a whole number of labelled items"),
-        (points(), {"total": True}, "a whole number of labelled items"),
+        (points(), {"total": -5}, "a number of at least 2"),
+        (points(), {"total": 12.5}, "a whole number"),
+        (points(), {"total": True}, "a number of at least 2"),
         (points(), {"total": 2_000_000}, "at most 1000 times the largest size"),
-        (points(), {"total": 10**12}, "a whole number of labelled items"),
+        (points(), {"total": 10**12}, "at most 1000 times the largest size"),
         (points(b=0.0), {"total": 2000}, "do not improve with the training size"),
         ({"size": SIZES, "score": [0.9, 0.8, 0.7, 0.6, 0.5]}, {"total": 2000}, "do not improve with the training size"),
         ({"size": SIZES, "loss": [9.0, 5.0, 4.0, 3.0, 2.5]}, {"total": 2000, "higher_is_better": False}, "between 0 and 1"),
@@ -173,3 +173,13 @@ def test_the_command_answers_and_refuses(tmp_path: Path, capsys: pytest.CaptureF
         main(["plan", "split", str(tmp_path / "c.csv"), "--total", "60", "-o", str(tmp_path / "o.svg")])
     assert ended.value.code == 3
     assert not (tmp_path / "o.svg").exists()
+
+
+@pytest.mark.parametrize("total", [2_000_000, 200_000])
+def test_the_command_makes_the_split_that_it_names(total: int) -> None:
+    curve = {"size": [2000, 4000, 9000, 16000, 25000], "accuracy": [0.85, 0.9, 0.9167, 0.925, 0.93]}
+    found = sy.plan_split(curve, total=total, width=0.2).details
+    words = found["how"].split()
+    train, test = (float(words[words.index(flag) + 1]) for flag in ("--train", "--test"))
+    assert test * total == pytest.approx(found["test"], rel=0.01)
+    assert sy.split({"id": [1]}, train=train, test=test).n == 1  # shares that add up

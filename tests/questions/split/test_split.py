@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -388,3 +389,68 @@ def test_frames_of_pandas_with_missing_values_and_json_both_ways() -> None:
     assert found.n == 3
     assert len(frame[found.assigned == "train"]) == found.parts[0].n
     assert sy.DataSplit.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def rows_in(path: Path) -> set[str]:
+    return set(path.read_text().splitlines()[1:])
+
+
+def many_rows(place: Path) -> Path:
+    path = place / "data.csv"
+    path.write_text("id,text\n" + "".join(f"q{i},text {i}\n" for i in range(300)))
+    return path
+
+
+def test_two_updates_at_once_leave_the_parts_of_one_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process that replaces the parts while ours get their names waits until all of them have theirs."""
+    from steelyard.questions.split import writing
+
+    source = many_rows(tmp_path)
+    sy.split(source, train=0.5, test=0.5)
+    put, others = writing._put, []
+
+    def between(path: Path, place: Path, *, update: bool) -> None:
+        put(path, place, update=update)
+        if not others:
+            others.append(threading.Thread(target=lambda: sy.split(source, train=0.5, test=0.5, seed=2, update=True)))
+            others[0].start()
+            others[0].join(0.5)
+
+    monkeypatch.setattr(writing, "_put", between)
+    sy.split(source, train=0.5, test=0.5, seed=1, update=True)
+    others[0].join()
+    train, test = rows_in(tmp_path / "train.csv"), rows_in(tmp_path / "test.csv")
+    assert not train & test
+    assert train | test == rows_in(source)
+    assert sorted(os.listdir(tmp_path)) == ["data.csv", "test.csv", "train.csv"]
+
+
+def test_who_waits_too_long_for_another_split_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from steelyard import locking
+
+    source = many_rows(tmp_path)
+    monkeypatch.setitem(locking.Lock.__init__.__kwdefaults__, "timeout", 0.1)
+    (tmp_path / "parts").mkdir()
+    with locking.Lock(tmp_path / "parts" / ".split"), pytest.raises(UsageError, match="is locked by process"):
+        sy.split(source, train=0.5, test=0.5, output=tmp_path / "parts")
+    assert os.listdir(tmp_path / "parts") == []
+
+
+def test_an_update_to_fewer_parts_says_that_an_old_one_is_still_there(tmp_path: Path) -> None:
+    source = many_rows(tmp_path)
+    sy.split(source, train=0.8, dev=0.1, test=0.1)
+    found = sy.split(source, train=0.8, test=0.2, update=True)
+    assert any(said.startswith("dev.csv was there before") for said in found.warnings)
+    assert rows_in(tmp_path / "dev.csv") & (rows_in(tmp_path / "train.csv") | rows_in(tmp_path / "test.csv"))
+    assert not any("dev" in said for said in sy.split(source, **SHARES, update=True).warnings)
+    assert not any("was there" in said for said in sy.split(tmp_path / "dev.csv", train=0.8, test=0.2, update=True).warnings)
+
+
+def test_a_directory_that_is_called_as_a_file_is_not_made(tmp_path: Path) -> None:
+    source = many_rows(tmp_path)
+    for name in ("answer.json", "train.csv", "page.HTML"):
+        with pytest.raises(UsageError, match="the name of a file"):
+            sy.split(source, train=0.5, test=0.5, output=tmp_path / name)
+    (tmp_path / "old.csv").mkdir()
+    assert sy.split(source, train=0.5, test=0.5, output=tmp_path / "old.csv").written
+    assert sy.split(source, train=0.5, test=0.5, output=tmp_path / "v1.2").written

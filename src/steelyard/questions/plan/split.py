@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,8 @@ class SplitQuestion:
         )
 
     def how(self, found: Chosen) -> str:
-        test = round(found.test / (found.train + found.test), 4)
-        command = f"steelyard split DATA --train {1 - test:.4g} --test {test:.4g} --seed {self.curve.settings.seed}"
+        train, test = _shares(found.train, found.test)
+        command = f"steelyard split DATA --train {train} --test {test} --seed {self.curve.settings.seed}"
         return f"Split before anything is trained, and test once: {command} (shares are reached roughly)."
 
     def warn(self, found: Chosen) -> None:
@@ -364,3 +365,15 @@ class SplitQuestion:
             "how": self.how(found),
             "measured": self.curve.points.measured,
         }
+
+
+def _shares(train: int, test: int) -> tuple[str, str]:
+    """Both shares as decimals that add up to 1: four digits, or as many as tell the smaller one to a hundredth of itself.
+
+    >>> _shares(800, 200), _shares(1_999_972, 28)
+    (('0.8', '0.2'), ('0.999986', '0.000014'))
+    """
+    exact = Decimal(test) / (train + test)
+    digits = max(4, 2 - min(exact, 1 - exact).adjusted())
+    rounded = round(exact, digits)
+    return f"{(1 - rounded).normalize():f}", f"{rounded.normalize():f}"

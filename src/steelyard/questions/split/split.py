@@ -14,7 +14,7 @@ from steelyard.declared.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.options import documented, seed_of
 from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
-from steelyard.questions.split.writing import places_of, write_parts
+from steelyard.questions.split.writing import left_over, places_of, write_parts
 from steelyard.read.files.copying import COPIED
 from steelyard.read.files.paths import Opened
 from steelyard.read.keys import column_texts, content_uniforms, named_uniforms, uniform
@@ -101,6 +101,11 @@ def split(
         warnings.append(f"{off.name} has a share of {off.reached:.3g} instead of {off.share:.3g}, because there are {few}")
     if file is not None and places is not None and file.plain != file.shown and file.shown != "standard input":
         warnings.append(f"{os.path.basename(file.shown)} is packed; the parts are not")
+    if file is not None and places is not None and update:
+        warnings += [
+            f"{old.name} was there before and is no part of this split; if it comes from an earlier one, it shares rows with these parts"
+            for old in left_over(places, file)
+        ]
     hashed = made.method != "time"
     return DataSplit(
         data="the rows in memory" if file is None else file.shown,

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from steelyard.atomic import sync_directory
 from steelyard.errors import UsageError
+from steelyard.locking import Lock
+from steelyard.outputs import READABLE
 from steelyard.read.files.copying import Parts, copy_rows
 from steelyard.read.files.paths import Opened
 
 ENDINGS = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "json": ".json", "parquet": ".parquet"}
+USUAL = ("train", "dev", "test", "val", "valid", "validation", "calibration")  # what parts are called
 
 
 def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[str] | None, *, update: bool) -> list[Path]:
@@ -24,6 +27,9 @@ def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[s
     home = Path(os.path.dirname(file.shown) if directory is None else directory)
     if "\0" in str(home) or (directory is not None and not home.is_dir() and os.path.lexists(home)):
         raise UsageError(f"cannot write the parts to {str(home)!r}", got="something that is no directory", need="a directory")
+    if directory is not None and home.suffix.lower() in (*ENDINGS.values(), *READABLE) and not home.is_dir():
+        hint = "make it first if it is meant"
+        raise UsageError(f"cannot write the parts to {str(home)!r}", got="the name of a file", need="the name of a directory", hint=hint)
     places = [home / f"{name}{ENDINGS[file.format]}" for name in names]
     there = [place for place in places if os.path.lexists(place)]
     if own := [place for place in there if os.path.exists(file.shown) and place.exists() and os.path.samefile(place, file.shown)]:
@@ -37,18 +43,28 @@ def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[s
     return places
 
 
+def left_over(places: Sequence[Path], file: Opened) -> list[Path]:
+    """Files beside the parts that are called as a part is, and are none of these: of an earlier split, perhaps."""
+    own = {place.stem for place in places}
+    others = [places[0].with_stem(name) for name in USUAL if name not in own]
+    return [other for other in others if other.is_file() and not (os.path.exists(file.shown) and os.path.samefile(other, file.shown))]
+
+
 def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: bool) -> None:
     """Every row into the file of its part. After a failure nothing is there that was not there before, unless parts are replaced:
-    then those that have their place already keep it, and the error names them."""
+    then those that have their place already keep it, and the error names them. One process at a time gives files their names, so
+    that the parts are those of one split."""
     home = places[0].parent
     made = _make(home)
     temporary = [place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp") for place in places]
     put: list[Path] = []
     try:
         copy_rows(file, parts, [str(path) for path in temporary])
-        for path, place in zip(temporary, places, strict=True):
-            _put(path, place, update=update)
-            put.append(place)
+        with Lock(home / ".split") as lock:
+            lock.insist()
+            for path, place in zip(temporary, places, strict=True):
+                _put(path, place, update=update)
+                put.append(place)
     except BaseException as fault:
         for path in [*temporary, *([] if update else put)]:
             with contextlib.suppress(OSError):
