@@ -522,6 +522,20 @@ def seed_of(seed: Any) -> int:
     return seed.__index__()
 
 
+def ratio_columns(ratio: Any) -> tuple[str, str]:
+    """The two columns of a ratio, above and below the line: a text with a slash, or a pair.
+
+    >>> ratio_columns("errors/words"), ratio_columns(["accepted", "drafted"])
+    (('errors', 'words'), ('accepted', 'drafted'))
+    """
+    parts = ratio.split("/") if isinstance(ratio, str) else list(ratio) if isinstance(ratio, list | tuple) else []
+    if len(parts) != 2 or not all(isinstance(part, str) and part.strip() for part in parts):
+        raise UsageError(
+            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="ratio='errors/words'"
+        )
+    return parts[0].strip(), parts[1].strip()
+
+
 def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
     """The one name that was given, or an error that lists what there is."""
     there = [name for name, value in given.items() if value is not None]

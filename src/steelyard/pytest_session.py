@@ -18,7 +18,7 @@ import pytest
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.items import Labels
-from steelyard.options import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, refuse_unknown
+from steelyard.options import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, ratio_columns, refuse_unknown
 from steelyard.questions.guard.check import check as ask
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.read.frames import is_frame
@@ -62,8 +62,6 @@ def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The columns of a frame that a record reads, under their own names."""
     given = {role: options[role] for role in (column.name for column in RUN_COLUMNS) if options.get(role) is not None}
     if options.get("ratio") is not None:
-        from steelyard.estimate.opening import ratio_columns
-
         given["ratio"] = ratio_columns(options["ratio"])
     source = open_source(frame, columns=given)
     items = source.items()

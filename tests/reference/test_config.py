@@ -34,6 +34,7 @@ sigma = 50
 num_samples = 4096
 theta = 3.5
 margin = 0
+ratio = "errors/words"
 chance = 25
 tier = "critical"
 spec_keys = ["rack"]

@@ -69,6 +69,7 @@ def test_every_field_of_an_entry_can_be_read() -> None:
 m:
   - {dtype: auto, quant_algo: FP8, mtp_enabled: true, max_draft_len: 3, hardware: h20, wer: 6.2, num_samples: 300, sigma: 0,
      alpha: 0.5, beta: .2, higher_is_better: false, margin: 0, theta: 1, threshold: 7, scale: percent, metric: wer, positive: 1, runs: 5,
+     sums: errors/words,
      sigma_run: .3, deterministic: false, recorded: 2026-11-16T01:51:56Z, by: ada, commit: 1234567, tool: steelyard 1.0,
      reason: first, reference_note: none, items: t.m.out, items_hash: ab, protocol: {shots: 5, chat: true, t: 0.50, p: x},
      rates: {truncated: 0.01, empty: 0},

@@ -13,6 +13,7 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options import ratio_columns
 from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
@@ -113,15 +114,6 @@ def opened(
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
     return open_source(data, prediction, columns=given)
-
-
-def ratio_columns(ratio: str | Sequence[str]) -> tuple[str, str]:
-    parts = tuple(ratio.split("/")) if isinstance(ratio, str) else tuple(ratio)
-    if len(parts) != 2 or not all(parts):
-        raise UsageError(
-            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="ratio='errors/words'"
-        )
-    return parts[0].strip(), parts[1].strip()
 
 
 def refuse_numeric_truth(items: Items) -> None:

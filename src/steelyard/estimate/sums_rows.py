@@ -52,18 +52,33 @@ def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
         return (items.score,)
     if metric.of_ratio:
         assert items.ratio is not None
-        if items.ratio[1].sum() == 0 or np.any(items.ratio[1] < 0):
-            raise DataError(
-                "The column below the line is negative somewhere, or all zero.",
-                got="a negative or all-zero column below the line",
-                need="sums of 0 or more, not all 0",
-            )
+        _refuse_nothing_below(items.ratio[1])
         return items.ratio
     if metric.numeric:
         assert items.truth_value is not None
         assert items.prediction_value is not None
         return items.truth_value, items.prediction_value
     return probabilities(sample), positives(sample).astype(float)
+
+
+def _refuse_nothing_below(below: FloatArray) -> None:
+    """A single item may have 0 below the line: it adds nothing there."""
+    need = "numbers of 0 or more below the line, not all of them 0"
+    hint = "ratio=ABOVE/BELOW: is the right column below the line?"
+    if (negative := np.flatnonzero(below < 0)).size:
+        raise DataError(
+            f"The column below the line is negative in {negative.size:,} of {below.size:,} items, such as {below[negative[0]]:g}.",
+            got="negative numbers below the line",
+            need=need,
+            hint=hint,
+        )
+    if not below.sum():
+        raise DataError(
+            f"The column below the line is 0 in all {below.size:,} items, so there is no ratio.",
+            got="nothing but 0 below the line",
+            need=need,
+            hint=hint,
+        )
 
 
 def probabilities(sample: Sample) -> FloatArray:

@@ -31,7 +31,7 @@ from typing import Any
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, UsageError
-from steelyard.options import did_you_mean, nearest
+from steelyard.options import did_you_mean, nearest, ratio_columns
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode
@@ -172,6 +172,13 @@ class _ConfigReader:
             raise self.wrong(name, repr(value), "a text")
         return value
 
+    def ratio(self, value: Any, name: str) -> str:
+        """Two columns, as in "accepted/drafted" or ["accepted", "drafted"]."""
+        try:
+            return "/".join(ratio_columns(value))
+        except UsageError as fault:
+            raise self.wrong(name, repr(value), fault.need or "", 'write "accepted/drafted"') from None
+
     def address(self, value: Any, name: str) -> str:
         """The URL of a history, which may hold a password and is never shown."""
         if not isinstance(value, str) or not (value.strip().startswith(_ADDRESSES) or value.strip().lower() == "none"):
@@ -255,6 +262,7 @@ _TASK: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
     "num_samples": _ConfigReader.count,
     "theta": _ConfigReader.above,
     "margin": _ConfigReader.not_below,
+    "ratio": _ConfigReader.ratio,
     "chance": _ConfigReader.number,
     "protocol": _ConfigReader.protocol,
     "tier": _one_of(TIERS),

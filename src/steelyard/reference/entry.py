@@ -54,6 +54,7 @@ class Entry:
     scale: str | None = setting("scale")
     metric: str | None = setting()
     positive: str | None = setting()  # the class that f1, precision, auc are about
+    sums: str | None = setting()  # the two columns of a ratio, as in accepted/drafted
     runs: int | None = provenance("count")  # how many runs are pooled
     sigma_run: float | None = provenance("not_below")  # their run-to-run standard deviation, in the scale of the value
     deterministic: bool | None = provenance("flag")
@@ -107,6 +108,7 @@ class TaskDefaults:
     num_samples: int | None = None
     theta: float | None = None
     margin: float | None = None
+    ratio: str | None = None  # the two columns of a ratio, as in accepted/drafted
     chance: float | None = None  # score of random guessing; lint refuses thresholds at or below it
     protocol: Mapping[str, str] = field(default_factory=dict)
     tier: str | None = None

@@ -20,6 +20,7 @@ SCALES = ("percent", "fraction", "raw")
 # Names under which other suites record a score; what we measure ourselves is in the catalogue of metrics.
 KNOWN_ELSEWHERE = (
     "acceptance_length",
+    "acceptance_rate",
     "acc_norm",
     "bleu",
     "cer",

@@ -221,6 +221,9 @@ def test_the_commands_record_and_check_take_ratio(steelyard: Command) -> None:
     assert steelyard("check", "a.jsonl", *ask).code == 0
     answer = steelyard("check", "b.jsonl", *ask, "--format", "json")
     assert (answer.code, answer.json["metric"], answer.json["higher_is_better"]) == (1, "ratio", False)
+    assert steelyard("check", "a.jsonl", *ask[:4]).code == 0  # the entry says which columns
+    entry = Path("references/t.yaml")
+    entry.write_text(entry.read_text().replace("    sums: errors/words\n", ""))
     lacking = steelyard("check", "a.jsonl", *ask[:4])
     assert lacking.code == 3
     assert "--ratio ABOVE/BELOW" in lacking.err

@@ -1058,8 +1058,10 @@ def test_ratio_of_sums() -> None:
     assert m.estimate == pytest.approx(frame["errors"].sum() / frame["words"].sum())
     for method in ("percentile", "delta", "bca", "studentized"):
         sound(sy.measure(frame, ratio="errors/words", interval=method, group="none", draws=500))
-    with pytest.raises(sy.DataError, match=r"The column below the line is negative somewhere, or all zero\."):
+    with pytest.raises(sy.DataError, match=r"The column below the line is 0 in all 2 items, so there is no ratio\."):
         sy.measure({"a": [1, 2], "b": [0, 0]}, ratio="a/b")
+    with pytest.raises(sy.DataError, match=r"The column below the line is negative in 1 of 2 items, such as -3\."):
+        sy.measure({"a": [1, 2], "b": [4, -3]}, ratio="a/b")
 
 
 def test_log_loss_of_certainty_that_failed_is_not_a_number() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import find, is_share, parse
-from steelyard.options import checked, checked_if_given, coin_flips, number, whole
+from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 
@@ -292,6 +292,30 @@ def is_better_higher(metric: str) -> bool:
         return parse(metric).higher_is_better
     except SteelyardError:
         return True
+
+
+def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: list[str]) -> tuple[str, str] | None:
+    """The two columns of a ratio: as asked or noted by the run, else as the entry was recorded, else as the task says."""
+    try:
+        on_record = None if entry is None or entry.sums is None else ratio_columns(entry.sums)
+    except UsageError as fault:
+        line = "" if entry is None else f" (line {entry.line})"
+        raise SourceError(
+            f"cannot use sums of the reference{line}", got=fault.got, need=fault.need, hint="sums: accepted/drafted"
+        ) from None
+    if asked is None:
+        return on_record or (None if task.ratio is None else ratio_columns(task.ratio))
+    columns = ratio_columns(asked)
+    if on_record is not None and columns == on_record[::-1]:
+        raise UsageError(
+            f"The reference is of {'/'.join(on_record)}; {'/'.join(columns)} is upside down.",
+            got="/".join(columns),
+            need="/".join(on_record),
+            hint="leave ratio out: the reference says which columns it is made of",
+        )
+    if on_record not in (None, columns):
+        warnings.append(f"the ratio on record was made of {'/'.join(on_record or ())}, this one of {'/'.join(columns)}")
+    return columns
 
 
 def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, rule: GuardRule) -> None:

@@ -14,15 +14,16 @@ from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.paired import guard_items
-from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.rule import GuardRule, settle_ratio
 from steelyard.estimate.measure_options import settle
-from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, ratio_columns, refuse_unfinished
+from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
+from steelyard.options import ratio_columns
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference import outcomes
@@ -48,6 +49,8 @@ def guard_source(
     directed: bool = False,
 ) -> tuple[GuardOutcome, str]:
     """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
+    if entry.sums is not None or place.defaults.ratio is not None:
+        columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, rule.warnings)}
     run = read_run(source, columns, rule.metric, rule.warnings)
     refuse_unfinished([run.log], missing)
     refuse_alike([run.log], "check")
@@ -128,13 +131,15 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
 
 
 def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) -> Metric:
-    """The metric by name; a name that only the suite knows (wer, rouge1) is the mean of the run's scores. ends: of their range."""
+    """The metric by name; a name that only the suite knows is the ratio of the run's sums (wer, acceptance_rate), or the mean of its
+    scores (rouge1). ends: of their range.
+    """
     try:
         metric = parse(name)
     except SteelyardError:
-        if items.score is None or not is_metric(name):
+        if (items.ratio is None and items.score is None) or not is_metric(name):
             raise
-        return parse("mean")
+        return parse("mean" if items.ratio is None else "ratio")
     right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
     scored = items.score is not None and items.truth is None and ends not in (None, (0.0, 1.0))  # then 0 and 1 are scores as others
     if metric.counts_right and (scored or not right):
@@ -161,7 +166,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
             need="scores in the range of those on record",
             hint="percent and fraction may have been mixed up",
         )
-    return rule.scale, 100.0 if rule.scale == "percent" and within else 1.0
+    return rule.scale, 100.0 if rule.scale == "percent" and (within or is_share(metric)) else 1.0
 
 
 def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
@@ -191,6 +196,11 @@ def within_unit(metric: Metric, runs: list[Items]) -> bool:
         scores = [run.score for run in runs if run.score is not None]
         return all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores)
     return metric.high == 1.0
+
+
+def is_share(metric: Metric) -> bool:
+    """Whether a percentage of the metric is a hundred times its own number, though that may exceed 1: word errors per word."""
+    return metric.of_ratio and metric.range_of_data
 
 
 def keyed_alike(run: SystemItems, hashed: bool) -> SystemItems:

@@ -19,7 +19,6 @@ from steelyard.estimate.opening import (
     own_direction,
     own_positive,
     paired,
-    ratio_columns,
     refuse_fractions,
     refuse_unfinished,
     settled,
@@ -34,6 +33,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
+from steelyard.options import ratio_columns
 from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables, need_ids, right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable

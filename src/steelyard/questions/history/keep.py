@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.rule import settle_ratio
 from steelyard.history.store import open_history
 from steelyard.options import documented
 from steelyard.questions.history.history import history_place
@@ -17,6 +18,10 @@ from steelyard.reference.run_notes import notes_of
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded, Suite, Verdict
+
+if TYPE_CHECKING:
+    from steelyard.reference.entry import Entry
+    from steelyard.reference.lookup import ReferenceLocation
 
 MOST_ITEMS = 1_000_000  # of one run; more are not worth their place
 
@@ -133,13 +138,15 @@ def _items(
         return None, None
     if (result.n or 0) > MOST_ITEMS:
         return None, f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run"
+    entry = _on_record(result, config, directory)
     try:
-        scores = _scores(sources, columns, _metric(result))
+        ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, [])
+        scores = _scores(sources, columns if ratio is None else {**columns, "ratio": ratio}, _metric(result))
     except SteelyardError as fault:
         return None, f"the run is stored without its items: {fault}"
     if scores is None:
         return None, None
-    return _hashed(scores) if config.ids == "hashed" or _hashed_on_record(result, config, directory) else scores, None
+    return _hashed(scores) if config.ids == "hashed" or (entry is not None and _is_hashed(*entry)) else scores, None
 
 
 def _lasting(source: Any) -> bool:
@@ -194,15 +201,25 @@ def _hashed(scores: Mapping[str, float]) -> dict[str, float]:
     return {hash_id(id_): score for id_, score in scores.items()}
 
 
-def _hashed_on_record(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> bool:
-    """Whether the reference keeps hashes: then nobody wants to read the ids here."""
+def _on_record(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> tuple[ReferenceLocation, Entry] | None:
+    """The reference of a result and where it lies; None where there is none."""
     if not isinstance(result, Verdict | Recorded):
-        return False
-    from steelyard.reference.lookup import load, locate, matched, with_outcomes
+        return None
+    from steelyard.reference.lookup import load, locate, matched
 
     try:
         place = locate(result.task, directory, config.path)
-        recorded = with_outcomes(place, matched(place, result.model, result.spec, load(place, result.model)).entry)[1]
+        return place, matched(place, result.model, result.spec, load(place, result.model)).entry
+    except SteelyardError:
+        return None
+
+
+def _is_hashed(place: ReferenceLocation, entry: Entry) -> bool:
+    """Whether the reference keeps hashes: then nobody wants to read the ids here."""
+    from steelyard.reference.lookup import with_outcomes
+
+    try:
+        recorded = with_outcomes(place, entry)[1]
     except SteelyardError:
         return False
     return recorded is not None and recorded.hashed

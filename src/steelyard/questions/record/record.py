@@ -14,7 +14,7 @@ from steelyard.atomic import read_if_there
 from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
-from steelyard.estimate.guard.rule import SCALES
+from steelyard.estimate.guard.rule import SCALES, settle_ratio
 from steelyard.estimate.guard.source import metric_of, read_run
 from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
@@ -24,8 +24,9 @@ from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import find
 from steelyard.options import check_mapping, documented, source_keywords
-from steelyard.questions.record.entry import Measured, entry_of, refuse_unasked, wish_of
+from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, refuse_unasked, wish_of
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
@@ -173,11 +174,14 @@ def record(
         place = locate(task, directory, config, otherwise=notes[0].rule)
         protocol = {**notes[0].protocol, **(protocol or {})}
         metric = metric if metric is not None or before is not None else notes[0].rule.get("metric", notes[0].metric)
-        columns = {"ratio": tuple(notes[0].ratio), **columns} if notes[0].ratio is not None else columns
+    warnings: list[str] = []
+    ratio = settle_ratio(columns.get("ratio") or (notes[0].ratio if notes else None), before, place.defaults, warnings)
+    columns = columns if ratio is None else {**columns, "ratio": ratio}
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=wish.positive)
+    settings.warnings.extend(warnings)
     runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
@@ -188,16 +192,27 @@ def record(
     wish = replace(wish, positive=own_positive(logs, [about_what], wish.positive))
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
         wish = replace(wish, limits={"higher_is_better": False, **wish.limits})
+    if not notes and about_what.of_ratio:
+        _warn_of_direction(about_what, wish, place, settings)
     settings = replace(settings, positive=wish.positive)
     found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, before, place))
     entry = entry_of(wish, found, place, settings.warnings)
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
         settings.warn("a reference was replaced without a reason: the history will not say why (reason=)")
-    entry = replace(entry, rates=pooled_rates(notes))
+    of_columns = ratio is not None and found.metric.of_ratio
+    entry = replace(entry, rates=pooled_rates(notes), sums="/".join(ratio) if ratio is not None and of_columns else None)
     entry, said = stored(entry, found.kept, place, before)
     settings.warnings.extend(said)
     return _told(entry, place, before, settings)
+
+
+def _warn_of_direction(metric: Metric, wish: EntryRequest, place: ReferenceLocation, settings: MeasureOptions) -> None:
+    """Of a ratio nobody knows which way is better, unless it has a name that says so."""
+    named = wish.metric is not None and find(wish.metric) is None
+    told = (wish.limits.get("higher_is_better"), place.defaults.higher_is_better, wish.before and wish.before.higher_is_better)
+    if metric.direction_of_scores and not named and all(each is None for each in told):
+        settings.warn("lower is taken for better, as of an error rate: higher_is_better=True if this ratio should be high")
 
 
 def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:

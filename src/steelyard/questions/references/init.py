@@ -47,6 +47,7 @@ directory = {directory}       # of the references, relative to this file
 # num_samples = 4096             # items behind such a number
 # theta = 2.0                    # smallest drop that matters; a pass has to rule it out
 # margin = 0.0                   # drop to tolerate
+# ratio = "accepted/drafted"     # the two columns of a ratio metric, above and below the line
 # chance = 25.0                  # score of random guessing; lint refuses thresholds at or below it
 # tier = "critical"              # in a suite: critical, supporting or advisory
 # spec_keys = ["prompt"]         # spec keys of this task alone
