@@ -34,9 +34,9 @@ def started(*words: str) -> tuple[subprocess.Popen[str], list[str], str]:
     said = []
     for line in child.stderr:
         said.append(line.strip())
-        if line.startswith("Ctrl-C"):
+        if line.strip() == "press Ctrl-C to stop":
             break
-    found = re.search(r"is at (http://\S+)", said[0])
+    found = re.fullmatch(r"serving sqlite:///\S+ at (http://\S+)", said[0])
     assert found is not None, said
     return child, said, found[1]
 
