@@ -1,8 +1,9 @@
 """Two systems on the same items: tests and intervals beside scikit-learn, SciPy and NumPy by hand, and two files beside DuckDB's join.
 
-Ours are the functions inside `sy.compare` that do what the peer does: from label arrays one counting pass, then the test on the
-joint table. Every duel also checks the answer: p-values and ends of intervals within Monte Carlo error of the peer's, joint tables
-equal cell by cell.
+Ours is `sy.compare`, as a user calls it: it pairs, checks, warns, and gives the difference with its interval, each system's own
+interval and the chance to be better beside the test that the peer makes. Rows that say "inside" time the functions of `sy.compare`
+that do what the peer does and no more. Every duel also checks the answer: p-values and ends of intervals within Monte Carlo error of
+the peer's, joint tables equal cell by cell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import f1_score
 
+import steelyard as sy
 from benchmarks.checks import near, same_share
 from benchmarks.measure_bench import labels, macro_of_table
 from benchmarks.timing import (
@@ -32,13 +34,13 @@ from benchmarks.timing import (
     duel,
     environment,
     megabytes,
+    power,
     run,
     scratch,
+    seconds,
     unjudged,
 )
-from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.infer.paired.randomization import randomize
-from steelyard.infer.paired.signflip import sign_flip
 from steelyard.infer.paired.sums import paired_resampled
 from steelyard.infer.paired.table import paired_bootstrap_test
 from steelyard.metrics.catalogue import parse
@@ -140,13 +142,27 @@ def macro_f1(*, quick: bool) -> Iterator[Row]:
         title = f"macro-F1 of two systems, N={n:,}, K={K}, B=1,000"
 
         def exchange(data: Three = data) -> Any:
-            return randomize(count(*data), MACRO, draws=DRAWS)
+            return sy.compare(*data, metric="macro_f1", test="randomization", draws=DRAWS).test
 
         def redraw(data: Three = data) -> Any:
+            return sy.compare(*data, metric="macro_f1", test="bootstrap", draws=DRAWS).test
+
+        def exchange_inside(data: Three = data) -> Any:
+            return randomize(count(*data), MACRO, draws=DRAWS)
+
+        def redraw_inside(data: Three = data) -> Any:
             return paired_bootstrap_test(count(*data), MACRO, alternative="two-sided", draws=DRAWS)
 
         if not abs(exchange().statistic - (by_sklearn(data[0], data[2]) - by_sklearn(data[0], data[1]))) < 1e-12:
             raise Wrong(f"{title}: another difference than scikit-learn's")
+        for ours, inside, how in (
+            (exchange, exchange_inside, "approximate randomization"),
+            (redraw, redraw_inside, "paired bootstrap"),
+        ):
+            if ours().p_value != inside().p_value:
+                raise Wrong(f"{title}: {how} has another p than the functions inside")
+            fight = duel(ours, inside, rounds, repeats=3, peer_repeats=3)
+            yield at_most("compare.call-core" if n == 10_000 else None, f"{title}, {how}: the functions inside", fight)
         for ours, how, draw, far, goals in (
             (exchange, "approximate randomization", swapped, lambda d, delta=delta: np.abs(d) >= abs(delta), (goal, goal_hand)),
             (redraw, "paired bootstrap", resampled, lambda d, delta=delta: np.abs(d - delta) >= abs(delta), (goal_boot, None)),
@@ -172,8 +188,7 @@ def accuracy(*, quick: bool) -> Iterator[Row]:
     answers: list[float] = []
 
     def ours() -> float:
-        flips = count(truth, a, b).outcomes()
-        return mcnemar_exact(flips.candidate_only, flips.baseline_only)
+        return sy.compare(truth, a, b, test="mcnemar-exact").p_value
 
     def peer() -> None:
         rng = np.random.default_rng(len(answers))
@@ -203,13 +218,32 @@ def signs(*, quick: bool) -> Iterator[Row]:
         def one(rng: np.random.Generator, gap: Floats = gap) -> float:
             return float(np.mean(gap * rng.choice([-1.0, 1.0], len(gap))))
 
-        def ours(gap: Floats = gap) -> Any:
-            return sign_flip(gap, draws=DRAWS)
+        nothing = {"score": np.zeros(n)}
+
+        def ours(gap: Floats = gap, nothing: dict[str, Any] = nothing) -> Any:
+            return sy.compare(nothing, {"score": gap}, metric="mean", test="sign-flip")
 
         peer = Peer(one, draws)
         fight = duel(ours, peer, 2 if quick else 5, scale=peer.scale)
-        same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn), DRAWS)
-        yield at_least("compare.sign-flip", f"sign flip of real scores, N={n:,}, B=1,000: naive NumPy", fight, peer.note)
+        same_share("sign flip", ours().p_value, float(np.mean(np.abs(peer.drawn) >= abs(gap.mean()))), len(peer.drawn), math.inf)
+        yield at_least("compare.sign-flip", f"sign flip of real scores, N={n:,}, beside B=1,000 draws: naive NumPy", fight, peer.note)
+    from scipy.stats import norm
+
+    times: dict[int, float] = {}
+    for n in (100_000, 1_000_000):
+        rng = np.random.default_rng(3)
+        a = rng.normal(size=n)
+        b = a + rng.normal(2 / math.sqrt(n), 1.0, n)
+
+        def whole(a: Floats = a, b: Floats = b) -> Any:
+            return sy.compare({"score": a}, {"score": b}, metric="mean", test="sign-flip")
+
+        z = float((b - a).sum() / math.sqrt(float(((b - a) ** 2).sum())))
+        if not abs(whole().p_value - 2 * norm.sf(abs(z))) < 1e-4:
+            raise Wrong(f"sign flip of {n:,} scores: far from the normal law")
+        times[n] = min(duel(whole, lambda: None, 2 if quick else 5).ours)
+    yield below("compare.sign-flip-time", "sign flip of real scores, N=1,000,000: CPU time of the call", times[1_000_000], seconds)
+    yield below("compare.sign-flip-growth", "the same: growth from N=100,000", math.log10(times[1_000_000] / times[100_000]), power)
 
 
 def groups(*, quick: bool) -> Iterator[Row]:
@@ -238,20 +272,27 @@ def groups(*, quick: bool) -> Iterator[Row]:
 
 
 def counting(*, quick: bool) -> Iterator[Row]:
-    for kind in (np.int8, np.int64):
-        truth, a, b = two(10_000_000, kind)
+    for kind, n in ((np.int8, 10_000_000), (np.int64, 10_000_000), (np.int64, 1_000_000)):
+        truth, a, b = two(n, kind)
 
-        def ours(truth: Ints = truth, a: Ints = a, b: Ints = b) -> tuple[float, tuple[float, float]]:
-            flips = count(truth, a, b).outcomes()
-            gained, lost = flips.candidate_only, flips.baseline_only
-            return mcnemar_midp(gained, lost), tango(gained, lost, sum(flips))
+        def ours(truth: Ints = truth, a: Ints = a, b: Ints = b) -> Any:
+            return sy.compare(truth, a, b)
 
         def bare(truth: Ints = truth, a: Ints = a, b: Ints = b) -> Any:
             return np.bincount((truth.astype(np.int64, copy=False) * K + a) * K + b, minlength=K**3)
 
+        if not abs(ours().difference.estimate - (np.mean(b == truth) - np.mean(a == truth))) < 1e-12:
+            raise Wrong("accuracy of two systems: another difference than NumPy's")
         fight = duel(ours, bare, 3 if quick else 5, repeats=3, peer_repeats=3)
-        title = f"McNemar and Tango, N=10,000,000 {np.dtype(kind).name}: one counting pass (bincount of a joint code)"
-        yield at_most("compare.mcnemar-counting", title, fight)
+        title = f"accuracy of two systems, N={n:,} {np.dtype(kind).name} codes: one counting pass (bincount of a joint code)"
+        yield at_most("compare.codes", title, fight)
+    n = 1_000_000
+    codes = two(n)
+    texts = [np.array([f"label{i}" for i in range(K)])[side] for side in codes]
+    fight = duel(
+        lambda: sy.compare(*texts), lambda: np.bincount((codes[0] * K + codes[1]) * K + codes[2], minlength=K**3), 3 if quick else 5
+    )
+    yield at_most("compare.texts", f"accuracy of two systems, N={n:,} texts: one counting pass over whole numbers", fight)
 
 
 # ---- files ---------------------------------------------------------------------------------------------------------

@@ -183,14 +183,15 @@ def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
     if len(texts) < _FEW or not 0 < letters <= _LONG:
         return None
     texts = np.ascontiguousarray(texts)
-    signs = texts.view(np.uint32).reshape(len(texts), letters)
+    words = texts.view(np.uint64 if letters % 2 == 0 else np.uint32).reshape(len(texts), -1)
     pieces = [slice(start, start + _PIECE) for start in range(0, len(texts), _PIECE)]  # so that what is worked on stays in the cache
     hashes = np.zeros(len(texts), np.uint64)
     for rows in pieces:
         part = hashes[rows]
-        for place in range(letters):
+        for place in range(words.shape[1]):
             part *= np.uint64(0x9E3779B97F4A7C15)
-            part += signs[rows, place]
+            part ^= part >> np.uint64(32)
+            part += words[rows, place]
         part *= np.uint64(0xD6E8FEB86659FD93)
     for bits in (16, 22):
         slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
@@ -200,7 +201,8 @@ def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
             first[part[::-1]] = np.arange(rows.start + len(part) - 1, rows.start - 1, -1, dtype=np.int32)
         if np.count_nonzero(first >= 0) > len(texts) >> 3:
             return None
-        if not all((texts[rows] == texts[first[slot[rows]]]).all() for rows in pieces):
+        standing = np.ascontiguousarray(words[first].T)  # word by word, the text that stands for each slot
+        if not all((words[rows, at] == word[slot[rows]]).all() for rows in pieces for at, word in enumerate(standing)):
             continue
         used = np.sort(first[first >= 0])  # in the order of their first use
         code = np.empty(1 << bits, np.int32)
