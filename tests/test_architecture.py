@@ -31,6 +31,7 @@ LEVEL = {
     "outputs": 1,
     "atomic": 1,
     "databases": 1,
+    "mlflow_store": 1,
     "locking": 2,
     "tally": 1,
     "yaml_text": 1,

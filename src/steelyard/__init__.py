@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.drift import drift
+    from steelyard.questions.history.export_mlflow import export_to_mlflow
     from steelyard.questions.history.history import compare_runs, list_runs
     from steelyard.questions.history.importing import import_runs
     from steelyard.questions.history.keep import keep_run
@@ -117,6 +118,7 @@ _HOME = {
     "compare_runs": "questions.history.history",
     "drift": "questions.history.drift",
     "list_runs": "questions.history.history",
+    "export_to_mlflow": "questions.history.export_mlflow",
     "import_runs": "questions.history.importing",
     "keep_run": "questions.history.keep",
     "open_history": "history.store",
@@ -222,6 +224,7 @@ __all__ = [
     "compare_runs",
     "drift",
     "every_eval_ever",
+    "export_to_mlflow",
     "import_references",
     "import_runs",
     "init",

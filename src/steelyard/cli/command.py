@@ -248,15 +248,17 @@ class Group(click.Group):
 
 
 class CommandGroup(Command, Group):
-    """A command that also has `import` below it, in a module of its own that is loaded when it is used: without it, it is itself."""
+    """A command with others below it, each in a module of its own that is loaded when it is used: without them, it is itself."""
+
+    below: tuple[str, ...] = ()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return ["import"]
+        return list(self.below)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        found: click.Command = import_module(f"steelyard.cli.{self.name}_import").import_
+        found: click.Command = getattr(import_module(f"steelyard.cli.{self.name}_{cmd_name}"), f"{cmd_name}_")
         return found
 
 

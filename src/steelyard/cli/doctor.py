@@ -18,6 +18,7 @@ EXTRAS = {
     "inspect": ("our intervals and checks inside Inspect evaluations", {"inspect-ai": "0.3.285"}),
     "json-schema": ("the json-schema scorer with a schema", {"jsonschema": "4.20"}),
     "learners": ("scikit-learn estimators, fitted on several cores", {"scikit-learn": "1.5"}),
+    "mlflow": ("past runs logged to MLflow, tables of MLflow runs as sources", {"mlflow-skinny": "3"}),
     "pandas": ("pandas frames", {"pandas": "2.1.1"}),
     "plots": ("result.plot() as a matplotlib figure; without it, as SVG", {"matplotlib": "3.9"}),
     "polars": ("polars frames", {"polars": "1.3"}),

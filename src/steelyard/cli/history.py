@@ -16,7 +16,13 @@ from steelyard.options import RUN_KEYWORDS
 TABLES = (".csv", ".jsonl")
 
 
-@verb_command(OPTIONS, kind=CommandGroup)  # its command `import` is in history_import
+class HistoryGroup(CommandGroup):
+    """`history`, with `history export` and `history import` below it."""
+
+    below = ("export", "import")
+
+
+@verb_command(OPTIONS, kind=HistoryGroup)
 def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 
@@ -30,6 +36,7 @@ def history(given: Given) -> None:
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
       steelyard history import nightly.log junit.xml
+      steelyard history export --to mlflow:http://127.0.0.1:5000
     """
     if click.get_current_context().invoked_subcommand is not None:
         _refuse_before()
@@ -45,13 +52,13 @@ def history(given: Given) -> None:
     refuse_given((*used, *DOES, "output"), mode)
     asked = given.keywords(*used)
     if table is not None:
-        _export(table, asked, given["quiet"])
+        write_table(table, asked, given["quiet"])
     else:
         given.answer(_drift(asked) if given["drift"] else _compare(given["compare"], asked) if given["compare"] else _list(asked))
 
 
 def _refuse_before() -> None:
-    """An option before `import` would be passed over."""
+    """An option before `import` or `export` would be passed over."""
     context = click.get_current_context()
     given = [
         param.opts[-1] for param in context.command.params if context.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
@@ -84,7 +91,8 @@ def _drift(asked: dict[str, Any]) -> Any:
     return drift(**asked)
 
 
-def _export(path: Path, asked: dict[str, Any], quiet: bool) -> None:
+def write_table(path: Path, asked: dict[str, Any], quiet: bool) -> None:
+    """Write the runs that were asked for to a file, and say how many."""
     from steelyard.questions.history.export import export_runs
 
     many = export_runs(path, **asked)

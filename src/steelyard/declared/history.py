@@ -64,3 +64,9 @@ IMPORT = (
     Option(name="model", metavar="NAME", help="Model of all reports.  [default: the test that printed each]"),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
+
+EXPORT = (
+    Option(name="to", metavar="ADDRESS", help="mlflow:URI of a tracking server or database, or a .csv or .jsonl file."),
+    *(option for option in OPTIONS if option.name in USED["--export"]),
+    Option(name="experiment", metavar="NAME", help="Experiment of MLflow, made if it is not there.  [default: steelyard]"),
+)

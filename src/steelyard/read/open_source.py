@@ -119,6 +119,8 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
         got = "a table of a database, which counts itself"
     elif os.fspath(data) == "-":
         got = "standard input"
+    elif os.fspath(data).startswith("mlflow:"):
+        got = "a table of MLflow, which is downloaded here"
     if got is not None:
         need = "a path that every worker can read, or a Spark frame"
         raise UsageError("cannot count on Spark", got=got, need=need, hint="leave engine= out, or write the rows to Parquet files")
@@ -133,7 +135,7 @@ SAME = ("doc_hash",)  # columns of a log that vouch for the content of an item: 
 def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object]) -> Source:
     """Open finished results.
 
-    data: a path (file, directory, pattern, "-", name=path), a frame, a DuckDB relation, an Arrow stream, rows, a dict
+    data: a path (file, directory, pattern, "-", name=path, mlflow:runs:/ID/PATH), a frame, a DuckDB relation, an Arrow stream, rows, a dict
     of columns, or an array of labels or scores; with `second`, truth and prediction as two arrays. columns: role ->
     column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
     evaluation tool also log_task, filter, scorer, prompt and log_model, which of several is meant (latest: the newest run);
@@ -224,13 +226,21 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
     if isinstance(text, bytes):
         text = os.fsdecode(text)
     name, path = split_name(text)
-    if path == "-":
-        spool = spool_stdin()
-        if (source := _from_log([spool.path], name, columns, shown="standard input")) is not None:
+    if path == "-" or path.startswith("mlflow:"):
+        shown = "standard input"
+        if path == "-":
+            spool = spool_stdin()
+        else:
+            from steelyard.read.mlflow_artifact import download
+
+            shown = path
+            spool, run = download(path)
+            name = name or run
+        if (source := _from_log([spool.path], name, columns, shown=shown)) is not None:
             return source
-        files = [open_file(spool.path, shown="standard input", held=spool)]
+        files = [open_file(spool.path, shown=shown, held=spool)]
         packed = files[0].plain != spool.path
-        if packed and (source := _from_log([files[0].plain], name, columns, shown="standard input")) is not None:
+        if packed and (source := _from_log([files[0].plain], name, columns, shown=shown)) is not None:
             return source
     else:
         if os.path.isdir(path) and (source := _from_log([path], name, columns)) is not None:

@@ -398,12 +398,30 @@ def _document(file: Opened, gathered: _Gathered) -> bool:
 
 
 def _turned(file: Opened, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows out of an object of arrays, which must be of one length."""
+    """Rows out of an object of arrays, which must be of one length; or of column names beside the rows, as MLflow logs a table."""
+    if set(columns) == {"columns", "data"} and _is_split(**columns):
+        return _split(file, **columns)
     lengths = {key: len(value) if isinstance(value, list) else -1 for key, value in columns.items()}
     if len(set(lengths.values())) != 1 or -1 in lengths.values():
         got = "an object with " + ", ".join(f"{key!r}: {'no array' if size < 0 else size}" for key, size in list(lengths.items())[:6])
         raise SourceError(f"cannot read {file.shown!r}", got=got, need="an array of objects, or an object of arrays of one length")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _is_split(columns: Any, data: Any) -> bool:
+    return isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data)
+
+
+def _split(file: Opened, columns: list[Any], data: list[Any]) -> list[dict[str, Any]]:
+    """Rows out of names and values apart, as pandas writes with orient="split"."""
+    what, texts = f"cannot read {file.shown!r}", all(isinstance(name, str) for name in columns)
+    if not texts or len(set(columns)) < len(columns):
+        got = "a column whose name is no text" if not texts else "a column name more than once"
+        raise SourceError(what, got=got, need="each column with a name of its own")
+    wrong = next((place for place, row in enumerate(data, 1) if len(row) != len(columns)), None)
+    if wrong is not None:
+        raise SourceError(what, got=f"{len(data[wrong - 1])} values in row {wrong}", need=f"{len(columns)}, as many as columns")
+    return [dict(zip(columns, row, strict=True)) for row in data]
 
 
 def _called(value: object) -> str:
