@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -274,3 +275,36 @@ def test_hashes_that_agree_by_chance_are_looked_into(tmp_path: Path, monkeypatch
     score: list[object] = [0.5] * 3
     assert table_of(tmp_path / "a.parquet", id=["a", "b", "c"], score=score).repeated(["id"]) == (0, 0, [])
     assert table_of(tmp_path / "b.parquet", id=["a", "b", "a"], score=score).repeated(["id"]) == (1, 2, [("a",)])
+
+
+@every(
+    "ids, asked_for_hashes",
+    [
+        (list(range(300)), False),
+        (list(range(-5, 295)), False),
+        ([f"{i:04d}" for i in range(300)], False),
+        ([*range(299), 7], True),
+        ([*range(150), 149, *range(151, 300)], True),
+        (list(range(300))[::-1], True),
+        ([f"item {i}" for i in range(300)], True),
+        ([0.5 * i for i in range(299)] + [float("nan")], True),
+    ],
+)
+def test_ids_that_grow_are_proved_in_one_pass(ids: list[object], asked_for_hashes: bool) -> None:
+    """Whatever does not grow, or has a gap, is looked into by its hashes: the answer is the same."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        table = table_of(Path(folder, "a.parquet"), id=ids, score=[0.5] * 300)
+        expected = table.repeated(["id"])
+        patch.setattr(engine, "MANY", 10)
+        patch.setattr(engine, "FIRST", 20)
+        asked: list[str] = []
+        hashes = engine.EngineTable._hashes
+        patch.setattr(engine.EngineTable, "_hashes", lambda self, keys, where: asked.append(keys) or hashes(self, keys, where))
+        assert table.repeated(["id"]) == expected
+        assert bool(asked) == asked_for_hashes
+
+
+def test_a_missing_id_between_equal_ones_hides_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(engine, "MANY", 1)
+    table = table_of(tmp_path / "a.parquet", id=["a", "b", None, "b", "c"], score=[0.5] * 5)
+    assert table.repeated(["id"])[:2] == (1, 2)
