@@ -1,4 +1,4 @@
-"""What else is known of a row, a test, a comparison or a verdict, by design and method. JSON has the keys that were found.
+"""What else is known of a row, a test, a comparison, a verdict or a plan, by design and method. JSON has the keys that were found.
 
 A field that is None was not found. Where None is itself an answer (a prior without a scale, an unknown correlation), what was not
 found is UNSAID.
@@ -6,7 +6,7 @@ found is UNSAID.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,3 +127,81 @@ class VerdictDetails(ComparisonDetails):
     n_reference: int | None = UNSAID
     threshold_note: str | None = None
     paired_would_find: float | None = UNSAID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDetails(ResultPart):
+    """Of a plan, by its goal. None is an answer here (no prior, a curve that does not get there), so what was not found is UNSAID.
+
+    `test` is the name of a test, or how many items to test on (split); `interval` the name of a method, or that of n (train).
+    """
+
+    BRIEF = True
+
+    n_formula: int | None = UNSAID  # detect and rule-out
+    theta_formula: float | None = UNSAID
+    power_formula: float | None = UNSAID
+    total: int | None = UNSAID  # split
+    train: int | None = UNSAID
+    target: float | None = UNSAID  # train
+    test: Any = UNSAID
+    sigma: float | None = UNSAID
+    sd: float | None = UNSAID
+    discordance: float | None = UNSAID
+    design_effect: float | None = UNSAID
+    expected: float | None = UNSAID
+    pilot_n: int | None = UNSAID
+    pilot_estimate: float | None = UNSAID
+    variance_within: float | None = UNSAID
+    variance_between: float | None = UNSAID
+    pilot_difference: float | None = UNSAID
+    pilot_flips: int | None = UNSAID
+    discordance_upper: float | None = UNSAID
+    scale: str | None = UNSAID
+    discordance_under_drop: float | None = UNSAID
+    n_reference: int | None = UNSAID
+    answers: Sequence[int] | None = UNSAID
+    calls: int | None = UNSAID
+    price: float | None = UNSAID  # designs
+    available: int | None = UNSAID
+    early_stopping: Mapping[str, Any] | None = UNSAID
+    theta_at_available: float | None = UNSAID
+    reachable: bool | None = UNSAID
+    reach: Sequence[str] | None = UNSAID
+    metric: str | None = UNSAID  # width, threshold, train and split
+    higher_is_better: bool | None = UNSAID
+    score: float | None = UNSAID
+    score_interval: Mapping[str, Any] | None = UNSAID
+    lower: float | None = UNSAID
+    upper: float | None = UNSAID
+    width: float | None = UNSAID
+    interval: Any = UNSAID
+    confidence_level: float | None = UNSAID
+    prior: Sequence[float] | None = UNSAID
+    success_rate: float | None = UNSAID
+    relevant_share: float | None = UNSAID
+    have: Sequence[int] | None = UNSAID
+    expected_items: float | None = UNSAID
+    worst_outcome_n: int | None = UNSAID
+    plug_in_n: Mapping[str, Any] | None = UNSAID
+    average_length_n: int | None = UNSAID
+    batch: int | None = UNSAID
+    stopped_coverage: float | None = UNSAID
+    stopped_bias: float | None = UNSAID
+    expected_labels: float | None = UNSAID
+    achieved_assurance: float | None = UNSAID
+    nearly_as_good: Mapping[str, Any] | None = UNSAID
+    asymptote: Mapping[str, Any] | None = UNSAID
+    fit: Mapping[str, Any] | None = UNSAID
+    reached: bool | None = UNSAID
+    out_of_reach: bool | None = UNSAID
+    seeds: int | None = UNSAID
+    sizes: Sequence[int] | None = UNSAID
+    largest: int | None = UNSAID
+    beyond: float | None = UNSAID
+    weights: str | None = UNSAID
+    seed: int | None = UNSAID
+    how: str | None = UNSAID
+    measured: str | None = UNSAID  # the signature of the curve that it was read from
+    without_largest: Mapping[str, Any] | None = UNSAID
+    gap: Mapping[str, Any] | None = UNSAID

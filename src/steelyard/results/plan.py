@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.results.base import IF_ANY, Result, ResultPart
+from steelyard.results.details import PlanDetails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,4 +64,4 @@ class Plan(Result):
     steps: tuple[Mapping[str, Any], ...] = ()
     rows: tuple[Mapping[str, Any], ...] = ()
     curve: Curve | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: PlanDetails = field(default_factory=PlanDetails)

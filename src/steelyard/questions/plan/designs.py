@@ -12,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
 from steelyard.options import checked, coin_flips, documented, number, probability, whole
 from steelyard.results import signature
+from steelyard.results.details import PlanDetails
 from steelyard.results.plan import Plan
 
 if TYPE_CHECKING:
@@ -337,7 +338,7 @@ def _plan(
         assumed=_assumed(asked),
         sensitivity=_sensitivity(asked),
         rows=tuple(rows),
-        details=details,
+        details=PlanDetails.of(details),
         warnings=tuple(warnings),
         signature=_sign(asked),
     )

@@ -14,6 +14,7 @@ from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, giv
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.results import signature
+from steelyard.results.details import PlanDetails
 from steelyard.results.plan import Curve, Plan
 
 
@@ -376,7 +377,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         sensitivity=sensitivity(wanted, spread),
         steps=steps(wanted, spread, n, found),
         curve=curve(wanted, n, theta, found),
-        details=details,
+        details=PlanDetails.of(details),
         warnings=tuple(words),
         signature=sign(wanted, spread),
     )

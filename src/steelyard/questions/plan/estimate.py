@@ -21,6 +21,7 @@ from steelyard.options import checked, documented, source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
 from steelyard.results import signature
+from steelyard.results.details import PlanDetails
 from steelyard.results.plan import Curve, Plan
 
 SUMMED = 5_000  # items up to which a mean over all outcomes of a Beta law is summed; beyond, it is left out
@@ -319,7 +320,7 @@ def _plan(wanted: PrecisionQuestion, *, batch_given: bool, pilot: Any) -> Plan:
         sensitivity=tuple(sensitivity_of(wanted)) if stable else (),
         steps=tuple(steps_of(wanted, stable)) if stable else (),
         curve=curve_of(wanted, stable) if stable else None,
-        details=details,
+        details=PlanDetails.of(details),
         warnings=words.join(warnings),
         signature=_sign(wanted, batch_given, pilot),
     )

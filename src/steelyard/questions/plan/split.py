@@ -21,6 +21,7 @@ from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.metrics.catalogue import parse
 from steelyard.options import documented, number, whole
 from steelyard.results import signature
+from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import LearningCurve
 from steelyard.results.plan import Curve, Plan
 
@@ -189,7 +190,7 @@ class SplitQuestion:
             steps=self.usual(found),
             sensitivity=self.sensitivity(),
             curve=self.drawn(found),
-            details=self.details(found, low, high),
+            details=PlanDetails.of(self.details(found, low, high)),
             warnings=tuple(self.curve.settings.warnings),
             signature=signature.write(
                 {

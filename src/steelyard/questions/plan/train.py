@@ -18,6 +18,7 @@ from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.options import documented, number
 from steelyard.results import signature
+from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import CurveGap
 from steelyard.results.plan import Curve, Plan
 
@@ -313,7 +314,7 @@ class Question(CurveFitting):
             steps=self.steps(fit),
             sensitivity=self.sensitivity(fit, rest),
             curve=self.drawn(fit, found, gap),
-            details=self.details(fit, found) | ({} if gap is None else {"gap": gap.to_dict()}),
+            details=PlanDetails.of(self.details(fit, found) | ({} if gap is None else {"gap": gap.to_dict()})),
             rows=() if gap is None else gap.by_size,
             warnings=tuple(self.settings.warnings),
             signature=signature.write(

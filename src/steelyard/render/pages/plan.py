@@ -71,7 +71,7 @@ def _curve(plan: Plan) -> list[PageBlock]:
 
 def _said(plan: Plan) -> list[PageBlock]:
     """What training scores beside the test scores say, and how to make a split."""
-    gap, how = plan.details.get("gap"), plan.details.get("how")
+    gap, how = plan.details.gap, plan.details.how
     said = [*([gap["reading"]] if gap else []), *([how] if how else [])]
     return [Sentences(said=said, listed=False, hang="")] if said else []
 
