@@ -30,7 +30,8 @@ class Option:
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
     directory, for what names one of those; list, pairs, pairs_or_none, shares, seed, fraction, numbers or prices, for a text that is
-    taken apart. least: the smallest whole number. turns_off: the parameter of Python that this switch makes False. registry:
+    taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
+    is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is
     typed, where that is not its name with dashes. command: it is about the command alone (what is printed and where it goes,
@@ -53,6 +54,8 @@ class Option:
     python_alone: str = ""
     kind: str = ""
     least: int | None = None
+    most: int | None = None
+    variable: str = ""
     short: str = ""
     python: str = ""
     flag: str = ""

@@ -432,11 +432,13 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
     elif option.kind in KINDS:
         given |= {"type": KINDS[option.kind]}
     elif option.least is not None:
-        given |= {"type": click.IntRange(min=option.least)}
+        given |= {"type": click.IntRange(min=option.least, max=option.most)}
     if option.pair:
         given |= {"nargs": 2}
     if option.default is not None:
         given |= {"default": option.default, "show_default": True}
+    if option.variable:
+        given |= {"envvar": option.variable}
     return click.option(*words, option.name, **given)
 
 

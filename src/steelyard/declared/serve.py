@@ -1,0 +1,41 @@
+"""The options of `steelyard serve`, declared once: flags of the command. Python has no such question."""
+
+from __future__ import annotations
+
+from steelyard.options import Option
+
+PORT = 8765
+OPTIONS = (
+    Option(
+        name="history",
+        command=True,
+        metavar="URL",
+        help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+    ),
+    Option(
+        name="host",
+        command=True,
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="Address to listen on. On any other address than this machine's, reading needs the token too.",
+    ),
+    Option(name="port", command=True, type=int, least=0, most=65535, default=PORT, help="Port to listen on; 0 picks a free one."),
+    Option(
+        name="token",
+        command=True,
+        variable="STEELYARD_TOKEN",
+        metavar="TEXT",
+        help="Token required for changes; also read from STEELYARD_TOKEN.  [default: a new one, printed]",
+    ),
+    Option(
+        name="allow_host",
+        command=True,
+        repeat=True,
+        metavar="NAME",
+        help="Another host name for this server, e.g. of a proxy. Repeatable.",
+    ),
+    Option(name="directory", command=True, kind="directory", help="Directory of the references.  [default: references]"),
+    Option(name="config", command=True, kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    Option(name="open_", command=True, flag="--open", switch=True, help="Open the page in a browser."),
+    Option(name="debug", command=True, switch=True, help="Show the traceback of an error."),
+)
