@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,14 +151,17 @@ def cut_columns(block: PageTable, look: Terminal) -> Lines:
         if widths[longest] <= FEWEST:
             break
         widths[longest] -= 1
-    lines = []
-    for row in zip(*columns, strict=True):
-        placed = [
-            right(cell, w) if i in block.numbers else left(look.cut(cell, w), w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((GAP + GAP.join(placed)).rstrip())
+    lines = _placed(zip(*columns, strict=True), widths, block.numbers, look)
     return [look.paint(lines[0], DIM), *lines[1:]]
+
+
+def _placed(rows: Iterable[Sequence[str]], widths: Sequence[int], numbers: Collection[int], look: Terminal) -> Lines:
+    """Rows in columns of these widths: numbers to the right, words to the left and cut where they are longer."""
+    lines = []
+    for row in rows:
+        cells = [right(x, w) if i in numbers else left(look.cut(x, w), w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append((GAP + GAP.join(cells)).rstrip())
+    return lines
 
 
 def dated_columns(block: PageTable, look: Terminal) -> Lines:
@@ -176,10 +179,7 @@ def given_columns(block: PageTable, look: Terminal) -> Lines:
     for i in block.cut:
         over = sum(widths) + len(GAP) * len(widths) - look.width
         widths[i] -= max(0, min(over, widths[i] - 10))
-    lines = []
-    for row in zip(*columns, strict=True):
-        cells = [right(x, w) if i in block.numbers else left(look.cut(x, w), w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append((GAP + GAP.join(cells)).rstrip())
+    lines = _placed(zip(*columns, strict=True), widths, block.numbers, look)
     return [look.paint(lines[0], DIM), *lines[1:]]
 
 
@@ -195,18 +195,14 @@ def left_columns(block: PageTable, look: Terminal) -> Lines:
                 for i, cell in enumerate(cells)
             ]
         )
-    widths = [widest(column) for column in zip(*lines, strict=True)]
-    return [GAP + GAP.join(left(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return _placed(lines, [widest(column) for column in zip(*lines, strict=True)], (), look)
 
 
 def right_columns(block: PageTable, look: Terminal) -> Lines:
     """All but the first to the right; nothing where that does not fit the width."""
     grid = [[look.name(str(cell)) for cell in row] for row in (block.heads, *block.rows)]
     widths = [widest(column) for column in zip(*grid, strict=True)]
-    lines = [
-        GAP + GAP.join([left(row[0], widths[0]), *(right(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))]).rstrip()
-        for row in grid
-    ]
+    lines = _placed(grid, widths, range(1, len(widths)), look)
     return [] if widest(lines) > look.width else lines
 
 
