@@ -153,6 +153,7 @@ def test_what_only_predicts_is_refused(model: Any) -> None:
         ([None], "no token with a log-probability"),
         ([None, None, -1.0], "'None' for token 2"),
         ([-1.0, float("-inf")], "'-inf' for token 2"),
+        ([-1e308, -1e308], "'-1e+308' for token 1"),
         ([-1.0, 0.5], "a log-probability above 0, 0.5 for token 2"),
         ([-1.0, "x"], "'x' for token 2"),
         ({"said": "x"}, "nothing, not the log-probabilities"),
@@ -200,6 +201,15 @@ def test_a_run_stops_early_only_by_right_or_wrong() -> None:
     sy.record("out.jsonl", task="perplexity", model="m", deterministic=True)
     with pytest.raises(UsageError, match="cannot stop early by perplexity"):
         sy.run("preset:perplexity", by_length, data=texts(), name="m", until="decided", theta=0.1)
+
+
+def test_that_items_without_an_answer_are_wrong_is_refused_before_the_first_call() -> None:
+    def never(text: str) -> list[float]:
+        raise AssertionError("asked")
+
+    with pytest.raises(UsageError, match="missing='wrong' has no meaning for the scorer log-likelihood"):
+        sy.run("preset:perplexity", never, data=texts(), missing="wrong", output="out.jsonl")
+    assert not list(Path().glob("out*"))
 
 
 @every("metric", ["accuracy", "mean", "f1"])

@@ -23,6 +23,7 @@ _SAID = ("said", "text", "prediction")  # the names under which programs hand ov
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 LONGEST = 200  # characters of a message that are kept
 MANY = 2**53  # what a count stays below
+LEAST = -1e12  # no log-probability is lower; sums of anything lower would not fit a float
 ABOVE = 1e-4  # how far above 0 rounding takes the log-probability of a certain token
 DEEPEST = 100  # lists inside lists; a list that contains itself has no end
 LARGEST = 1023  # bits of a whole number: what a float can hold, and every reader of JSON
@@ -151,7 +152,7 @@ def token_logprobs(values: Any) -> list[float]:
     if not found:
         raise ValueError("no token with a log-probability: a text needs at least two tokens")
     for place, value in enumerate(found, len(values) - len(found) + 1):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST <= value < math.inf:
             raise ValueError(f"{str(value)[:40]!r} for token {place:,}, not a log-probability")
         if value > ABOVE:
             raise ValueError(f"a log-probability above 0, {value:g} for token {place:,}")

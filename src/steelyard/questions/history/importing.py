@@ -48,9 +48,9 @@ def import_runs(
     """Add the scores in pytest logs and JUnit files of an accuracy suite to the history, each with its verdict.
 
     A report is judged anew by its own numbers (reference, sigma, alpha, number of samples; or its explicit floor alone). Its
-    model is the test that printed
-    it, its task the dataset that its evaluator named, unless `task` and `model` say them. A run that is there already is not
-    added again. What could not be read is counted and named; a file without a single score is an error.
+    model is the test that printed it, its task the dataset that its evaluator named, unless `task` and `model` say them. A run
+    that is there already is not added again. What could not be read is counted and named; a file without a single score is an
+    error.
     """
     if not logs:
         raise UsageError("cannot import", got="no file", need="pytest logs or JUnit files")

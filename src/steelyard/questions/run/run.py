@@ -192,6 +192,13 @@ def run(
         )
     where = {"directory": directory, "config": config}
     prepared = prepare(task, data=data, n=wish.n, seed=seed)
+    if prepared.scorer.sums is not None and wish.missing == "wrong":
+        raise UsageError(
+            f"missing='wrong' has no meaning for the scorer {prepared.scorer.name}: an item without an answer has no sums.",
+            got="missing='wrong'",
+            need="missing='error' or 'drop'",
+            hint="missing='drop' leaves such items out",
+        )
     out = None if output is None else Path(output)
     check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
