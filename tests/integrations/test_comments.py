@@ -324,6 +324,27 @@ def test_a_long_rate_limit_is_an_error_at_once(headers: dict[str, str]) -> None:
         assert clock.slept == 0
 
 
+SECONDARY = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}
+
+
+@every("status", [403, 429])
+def test_a_secondary_limit_of_github_is_no_missing_right(status: int) -> None:
+    """No Retry-After and requests left: its words alone say what it is, and the time of the reset is that of another limit."""
+    headers = {"X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "1700003600"}
+    with serving(GitHub()) as there:
+        clock = Clock()
+        there.script.append(once(lambda request: request.method == "POST" and request.answer(status, SECONDARY, headers)))
+        assert write(there, clock=clock).done == "created"
+        assert clock.slept == 60
+
+
+def test_a_secondary_limit_that_stays_is_an_error_that_says_so(github: Service, clock: Clock) -> None:
+    github.script.append(lambda request: request.answer(403, SECONDARY, {"X-RateLimit-Remaining": "4999"}))
+    with pytest.raises(SourceError, match="limits how often this token may ask, for another 2 minutes"):
+        write(github, clock=clock)
+    assert clock.slept == 60, "a minute; the second time it would be longer than we wait"
+
+
 def test_rate_limits_that_follow_one_another_end(github: Service, clock: Clock) -> None:
     github.script.append(lambda request: request.answer(429, {"message": "limit"}, {"Retry-After": "0"}))
     with pytest.raises(SourceError, match="limits how often"):

@@ -47,6 +47,7 @@ def test_ascii_text() -> None:
         ("&lt;", "&amp;lt;"),
         ("@all a@b.c", "@<!-- -->all a@<!-- -->b.c"),
         ("see #12", "see #<!-- -->12"),
+        ("see GH-7, gh-8 and HGH-2", "see GH<!-- -->-7, gh<!-- -->-8 and HGH-2"),
         ("# head", "\\# head"),
         ("- item", "\\- item"),
         ("1. item", "1\\. item"),

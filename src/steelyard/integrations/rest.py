@@ -30,6 +30,7 @@ HOPS = 3  # redirects in a row
 LARGEST = 32 << 20  # bytes of an answer
 REDIRECTS = (301, 302, 307, 308)
 WORDS = 300  # characters of what a server said that are passed on
+_LIMIT = re.compile(r"\brate limit|\babuse detection", re.IGNORECASE)
 _NEXT = re.compile(r'<([^<>]*)>\s*;[^<]*\brel="?next"?', re.IGNORECASE)
 
 
@@ -134,7 +135,7 @@ class RestClient:
     ) -> Reply:
         body = b"" if fields is None else json.dumps(fields, ensure_ascii=True).encode()
         given = {**self._headers, **({"Content-Type": "application/json"} if body else {}), **headers}
-        failed = 0
+        failed = limited = 0
         while True:
             lost: TransportError | None = None
             reply: Reply | None = None
@@ -143,9 +144,10 @@ class RestClient:
             except TransportError as fault:
                 lost = fault
             if reply is not None and reply.status < 500:
-                wait = self._limited(reply)
+                wait = self._limited(reply, limited)
                 if wait is None:
                     return reply
+                limited += 1
                 self._wait_for_limit(wait)
                 continue
             sent = reply is not None or (lost is not None and not lost.connecting)
@@ -217,20 +219,25 @@ class RestClient:
 
     # ---- waiting ---------------------------------------------------------------------------------------------------
 
-    def _limited(self, reply: Reply) -> float | None:
-        """Seconds until a rate limit ends; None if the answer is about something else."""
+    def _limited(self, reply: Reply, before: int) -> float | None:
+        """Seconds until a rate limit ends; None if the answer is about something else. before: how often this request met one already.
+
+        GitHub's secondary limits are a 403 that only its words tell from a missing right: no Retry-After, and requests left.
+        """
         headers = reply.headers
         asked = asked_to_wait(headers, self._now(), longest=math.inf)
-        used_up = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining", "")).strip() == "0"
-        if reply.status != 429 and not (reply.status == 403 and (asked is not None or used_up)):
+        left = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining", "")).strip()
+        if reply.status != 429 and not (reply.status == 403 and (asked is not None or left == "0" or _LIMIT.search(said_in(reply.body)))):
             return None
         if asked is not None:
             return asked
+        unsaid = 60.0 * 2**before  # what GitHub asks for where it does not say: a minute, then longer
         try:
-            reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", "")))
+            # The time of the reset is that of the limit of all requests: it says nothing while some of them are left.
+            reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", ""))) if left in ("", "0") else math.nan
         except ValueError:
-            return 60.0  # what GitHub asks for where it does not say
-        return max(reset - self._now(), 0.0) + 1.0 if math.isfinite(reset) else 60.0
+            return unsaid
+        return max(reset - self._now(), 0.0) + 1.0 if math.isfinite(reset) else unsaid
 
     def _wait_for_limit(self, seconds: float) -> None:
         seconds = max(seconds, 1.0)  # a server that asks for none must not be asked for ever
@@ -260,17 +267,23 @@ def _duration(seconds: float) -> str:
 
 
 def said_in(body: bytes) -> str:
-    """What a server says is wrong, in one line: `message` or `error` of its JSON, nothing of a page of HTML.
+    """What a server says is wrong, in one line: `message` or `error` of its JSON with its `errors`, nothing of a page of HTML.
 
     >>> said_in(b'{"message": "Not Found", "status": "404"}'), said_in(b"<html>"), said_in(b'{"message": {"body": ["is too long"]}}')
     ('Not Found', '', 'body is too long')
+    >>> said_in(b'{"message": "Validation Failed", "errors": [{"code": "custom", "message": "Body is too long"}, "no"]}')
+    'Validation Failed: Body is too long; no'
     """
     try:
         found = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return ""
-    said = (found.get("message") or found.get("error_description") or found.get("error")) if isinstance(found, dict) else None
-    return " ".join(_flat(said).split())[:WORDS]
+    if not isinstance(found, dict):
+        return ""
+    said = _flat(found.get("message") or found.get("error_description") or found.get("error"))
+    errors = found["errors"] if isinstance(found.get("errors"), list) else []
+    more = "; ".join(filter(None, (_flat(each.get("message") or each) if isinstance(each, dict) else _flat(each) for each in errors[:5])))
+    return " ".join(": ".join(filter(None, (said, more))).split())[:WORDS]
 
 
 def _flat(said: Any, depth: int = 3) -> str:

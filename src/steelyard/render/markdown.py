@@ -17,8 +17,8 @@ from steelyard.render.text import CURVE_ROWS, folded
 CAP = 900_000  # bytes; GitHub refuses a step summary of more than 1,024 kB
 _OURS = re.compile(r"~?[-+\d.,e]*")
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$]|\A\s*[-+#]|:(?=\w+:)")
-# Places where GitHub or GitLab makes a mention, a reference (#1 an issue, !1 a merge request, &1 an epic) or a link of plain text.
-_LINKED = re.compile(r"@|#(?=\w)|(?:!|&amp;)(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+# Places where GitHub or GitLab makes a mention, a reference (#1 and GH-1 an issue, !1 a merge request, &1 an epic) or a link of plain text.
+_LINKED = re.compile(r"@|#(?=\w)|\bGH(?=-\d)|(?:!|&amp;)(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
 _FOREIGN = re.compile(r"[`*|!@#\\&]|\]\(|//|www\.", re.IGNORECASE)  # what no number of ours has
 _STRONG = re.compile(r"\*\*[A-Z]+\*\*")  # a verdict in bold
 _NUMBERED = re.compile(r"\A(\s*\d+)(?=[.)])")

@@ -195,6 +195,18 @@ def test_a_refusal_says_which_right_is_missing(status: int, message: str, words:
     assert message in str(fault.value)
 
 
+def test_a_refusal_says_all_that_the_service_said() -> None:
+    said = {
+        "message": "Validation Failed",
+        "errors": [{"code": "unprocessable", "message": "Body is too long"}, {"field": "x", "code": "y"}],
+    }
+    with serving(GitHub()) as there, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GITHUB_TOKEN", TOKEN)
+        there.script.append(lambda request: request.method == "POST" and request.answer(422, said))
+        with pytest.raises(SteelyardError, match="422: Validation Failed: Body is too long; field x, code y"):
+            sy.comment(sy.measure(sy.Counts.of(12, 40)), platform="github", api_url=there.url, repository="octo/model", pull_request=7)
+
+
 def test_a_dry_run_writes_nothing(github: Service, result: Any) -> None:
     found = sy.comment(result, dry_run=True)
     assert (found.done, found.dry_run, found.conclusion) == ("created", True, "Would write a comment on pull request 7 of octo/model.")
