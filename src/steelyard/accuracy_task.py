@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import SteelyardError, UsageError, with_article
 from steelyard.estimate.guard.rule import is_better_higher
 from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task import prompts
@@ -123,7 +123,7 @@ class AccuracyTask:
         guard = _running()
         try:
             if not isinstance(extra_evaluator_kwargs, Mapping | None):
-                got = f"a {type(extra_evaluator_kwargs).__name__}"
+                got = with_article(type(extra_evaluator_kwargs).__name__)
                 raise UsageError("cannot use extra_evaluator_kwargs", got=got, need="a mapping of keywords to values")
             _refuse_options(options)
             spec, note = self._spec(model, extra_acc_spec, spec)
@@ -149,7 +149,7 @@ class AccuracyTask:
                 )
             extra, spec = None, extra
         if extra is not None and not isinstance(extra, str):
-            raise UsageError("cannot use extra_acc_spec", got=f"a {type(extra).__name__}", need='a text, such as "beam_width=4"')
+            raise UsageError("cannot use extra_acc_spec", got=with_article(type(extra).__name__), need='a text, such as "beam_width=4"')
         said = {**check_spec(spec or {}), **({} if extra is None else {"extra_acc_spec": extra})}
         derived = {} if set(FROM_ARGS) <= said.keys() else spec_of(model)
         taken = {key: value for key, value in derived.items() if key not in said}

@@ -55,3 +55,12 @@ class DataError(SteelyardError):
 
 class AmbiguityError(SteelyardError):
     """Several readings are possible: the message lists them."""
+
+
+def with_article(noun: str) -> str:
+    """A noun, such as the name of a type, behind "a" or "an".
+
+    >>> with_article("int"), with_article("dict"), with_article("uint8")
+    ('an int', 'a dict', 'a uint8')
+    """
+    return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"

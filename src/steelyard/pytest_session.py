@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import SteelyardError, UsageError, with_article
 from steelyard.items import Labels
 from steelyard.options import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, ratio_columns, refuse_unknown
 from steelyard.questions.guard.check import check as ask
@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__} in it")
+    raise TypeError(f"{with_article(type(value).__name__)} in it")
 
 
 def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -297,7 +297,7 @@ class Accuracy:
         except (TypeError, ValueError) as fault:
             raise UsageError(
                 "cannot keep the run until the session ends",
-                got=f"a {type(source).__name__} ({fault})",
+                got=f"{with_article(type(source).__name__)} ({fault})",
                 need="a file, a list of dictionaries or a frame",
             ) from fault
         return file

@@ -213,7 +213,7 @@ def test_headers(tmp_path: Path) -> None:
         ('{"score": 1} x', "got Extra data, in line 2, column 14"),
         ('{"score": }', "got Expecting value, in line 2, column 11"),
         ("x", "got Expecting value, in line 2"),
-        ("[1]", "expected one object per line.*, got a array in line 2"),
+        ("[1]", "expected one object per line.*, got an array in line 2"),
         ("3", "got a number in line 2"),
         ('{"x":' * 100_000, r"is nested too deeply in line 2\."),
         ('{"x":' + "[" * 100_000, r"is nested too deeply in line 2\."),

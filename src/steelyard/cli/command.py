@@ -229,6 +229,7 @@ def refuse_given(allowed: Collection[str], beside: str, hint: str = "leave them 
         if param.name not in (*COMMON, *allowed) and ctx.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE
     ]
     if given:
+        hint = hint.replace("leave them out", "leave it out") if len(given) == 1 else hint
         raise UsageError(f"{', '.join(given)} cannot be used with {beside}.", got=", ".join(given), hint=hint)
 
 

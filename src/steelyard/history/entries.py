@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, with_article
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement
 from steelyard.results.verdict import Recorded, Verdict
@@ -30,7 +30,9 @@ def entry_of(result: Any, *, task: str | None = None, model: str | None = None, 
     elif isinstance(result, Measurement):
         found = {"command": "measure", **_of_measurement(result, metric)}
     else:
-        raise UsageError("cannot add to the history", got=f"a {type(result).__name__}", need="a verdict, a record, a run or a measurement")
+        raise UsageError(
+            "cannot add to the history", got=with_article(type(result).__name__), need="a verdict, a record, a run or a measurement"
+        )
     found |= {name: value for name, value in (("task", task), ("model", model)) if value is not None}
     lacking = [name for name in ("task", "model") if not found.get(name)]
     if lacking:

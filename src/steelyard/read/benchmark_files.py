@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.options import did_you_mean
 from steelyard.read.files.formats import format_of_name
 from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve
@@ -54,7 +54,7 @@ def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> tuple[lis
     if not isinstance(data, str | os.PathLike):
         raise UsageError(
             f"cannot read data in the layout {layout}",
-            got=f"a {type(data).__name__}",
+            got=with_article(type(data).__name__),
             need="the path of its files",
             hint="a task without a layout takes rows and frames",
         )
@@ -376,7 +376,7 @@ def _object(place: Place, text: str) -> tuple[Place, Row]:
     except (ValueError, RecursionError) as fault:
         raise place.refuse(f"no JSON: {fault}", "one JSON object a line") from None
     if not isinstance(found, dict):
-        raise place.refuse(f"a {type(found).__name__}", "one JSON object a line")
+        raise place.refuse(with_article(type(found).__name__), "one JSON object a line")
     return place, found
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import DataError, SourceError
+from steelyard.errors import DataError, SourceError, with_article
 from steelyard.read.engines.duckdb_table import EngineTable, connect, quoted, useful_line
 from steelyard.read.roles import refuse_duplicates
 from steelyard.read.table import MemoryTable, SourceTable
@@ -67,7 +67,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> MemoryTable:
         if not isinstance(row, Mapping):
             raise DataError(
                 f"Row {place + 1} is {type(row).__name__}; every row must be a dict.",
-                got=f"a {type(row).__name__} in row {place + 1}",
+                got=f"{with_article(type(row).__name__)} in row {place + 1}",
                 need="a dict in every row",
             )
     keys = list(dict.fromkeys(key for row in rows for key in row))

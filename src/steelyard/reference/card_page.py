@@ -128,12 +128,12 @@ def unwritten(body: str) -> list[str]:
 
 
 def says_something(text: str) -> bool:
-    """Whether a text is more than comments and the placeholder of the Hub's template.
+    """Whether a text is more than the placeholder of the Hub's template. A comment is something: it is shown as it stands.
 
     >>> says_something("[More Information Needed]"), says_something("Sums.")
     (False, True)
     """
-    return bool(_PLACEHOLDER.sub("", _COMMENT.sub("", text)).strip())
+    return bool(_PLACEHOLDER.sub("", text).strip())
 
 
 def _sections(body: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
+from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError, with_article
 from steelyard.options import nearest, nearest_few
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry, TaskDefaults
@@ -144,7 +144,7 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
                 hint=f"{hint}declare your own as spec_keys in steelyard.toml",
             )
         if value is not None and not isinstance(value, str | int | float):
-            raise UsageError(f"cannot use the spec {key}", got=f"a {type(value).__name__}", need="a text, a number, true or false")
+            raise UsageError(f"cannot use the spec {key}", got=with_article(type(value).__name__), need="a text, a number, true or false")
     return said
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 from steelyard.reference.entry import SPEC_DEFAULTS
 from steelyard.reference.strict_yaml import NULLS
 
@@ -120,7 +120,7 @@ def check_spec(spec: Any) -> Mapping[str, Any]:
     key, _, value = spec.partition("=") if isinstance(spec, str) and "=" in spec else ("quant_algo", "=", "FP8")
     raise UsageError(
         "cannot use the spec",
-        got=f"the text {spec!r}" if isinstance(spec, str) else f"a {type(spec).__name__}",
+        got=f"the text {spec!r}" if isinstance(spec, str) else with_article(type(spec).__name__),
         need="a mapping of keys to values",
         hint=f"spec={{{key.strip()!r}: {value.strip()!r}}}",
     )

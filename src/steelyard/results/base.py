@@ -13,7 +13,7 @@ from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 from steelyard.results.display import Displayable
 
 CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name
@@ -167,7 +167,7 @@ class Result(Plain, Displayable):
             raise UsageError(
                 "cannot read the result",
                 got=f"kind {plain.get('kind')!r}, schema {plain.get('schema')!r}",
-                need=f"a {cls.KIND} of schema {cls.SCHEMA}",
+                need=f"{with_article(cls.KIND)} of schema {cls.SCHEMA}",
             )
 
 

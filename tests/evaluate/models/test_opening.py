@@ -81,7 +81,7 @@ def test_python_that_cannot_be_used(module: str) -> None:
         model_of(f"python:{module}")
     with pytest.raises(UsageError, match=r"Cannot make .*without arguments.*weights"):
         model_of(f"python:{module}:Needs")
-    with pytest.raises(UsageError, match="got a int"):
+    with pytest.raises(UsageError, match="got an int"):
         model_of(f"python:{module}:number")
     with pytest.raises(UsageError, match="got a module"):
         model_of(f"python:{module}:json")

@@ -78,6 +78,12 @@ def test_a_text_is_shown_and_never_obeyed(tmp_path: Path) -> None:
     assert card(path, {**ANSWERS, "harms": hostile}).done == "unchanged"
 
 
+def test_an_answer_that_is_a_comment_of_html_is_shown_and_not_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    assert card(path, {**ANSWERS, "limits": "<!-- not for dates -->"}).warnings == ()
+    assert "&lt;!-- not for dates --&gt;" in path.read_text(encoding="utf-8")
+
+
 def test_answers_come_from_a_file(tmp_path: Path) -> None:
     answers = tmp_path / "card.toml"
     answers.write_text(
@@ -91,7 +97,7 @@ def test_answers_come_from_a_file(tmp_path: Path) -> None:
     "text, match",
     [
         ('harm = "x"', "unknown key.*harms"),
-        ("harms = 3", "expected a text, got a int"),
+        ("harms = 3", "expected a text, got an int"),
         ("harms = ", "expected TOML"),
         ("[harms]\nx = 1", "expected a text"),
         (None, "no such file"),

@@ -317,7 +317,7 @@ def test_a_preset_that_is_written_out_is_the_task_itself(name: str, tmp_path_fac
     found = sy.init(preset=name, where=place)
     assert [Path(each).name for each in found.written] == [f"{name}.toml"]
     assert read_task(place / f"{name}.toml", data="x").protocol == read_task(f"preset:{name}", data="x").protocol
-    with pytest.raises(UsageError, match="a file of that name already"):
+    with pytest.raises(UsageError, match="exists already"):
         sy.init(preset=name, where=place)
     assert sorted(each.name for each in place.iterdir()) == [f"{name}.toml"]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.asking.deadline import leave_behind
 from steelyard.evaluate.asking.journal import Journal
@@ -68,7 +68,7 @@ class WorkerPool:
         asks = [ask for _, ask in batch]
         said = self.model.ask(asks)
         if not isinstance(said, list | tuple) or len(said) != len(asks):
-            got = f"{len(said)} answers to {len(asks)} asks" if isinstance(said, list | tuple) else f"a {type(said).__name__}"
+            got = f"{len(said)} answers to {len(asks)} asks" if isinstance(said, list | tuple) else with_article(type(said).__name__)
             raise DataError(f"cannot use the answers of {self.model.name}", got=got, need="one each")
         first: BaseException | None = None
         for place, (ask, answer) in enumerate(zip(asks, said, strict=True)):

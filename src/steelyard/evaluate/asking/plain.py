@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, with_article
 from steelyard.evaluate.asking.asks import Answer
 from steelyard.redaction import redact, redacted
 
@@ -62,7 +62,7 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int 
     if isinstance(value, bytes | bytearray) and coded:
         return {"bytes": bytes(value).hex()}
     hint = "decode the bytes to a text" if isinstance(value, bytes | bytearray) else "return str(...), int(...) or float(...) of it"
-    raise DataError(f"cannot write down {what}", got=f"a {type(value).__name__}", need="texts, numbers, lists, mappings", hint=hint)
+    raise DataError(f"cannot write down {what}", got=with_article(type(value).__name__), need="texts, numbers, lists, mappings", hint=hint)
 
 
 def whole_characters(text: str) -> str:
@@ -146,7 +146,7 @@ def token_logprobs(values: Any) -> list[float]:
     [-1.5, 0.0]
     """
     if not isinstance(values, list):
-        kind = "nothing" if values is None else f"a {type(values).__name__}"
+        kind = "nothing" if values is None else with_article(type(values).__name__)
         raise ValueError(f"{kind}, not the log-probabilities of the tokens")
     found = values[1:] if values and values[0] is None else values
     if not found:
@@ -171,7 +171,7 @@ def _answer_of(returned: Any, seconds: float | None) -> Answer:
     if said is None or (isinstance(said, float) and not math.isfinite(said)):
         return Answer(error=f"no answer: {said}", seconds=seconds)
     if type(said) not in _PLAIN:
-        return Answer(error=f"unusable answer: a {type(returned).__name__}, not a text, a label or a number", seconds=seconds)
+        return Answer(error=f"unusable answer: {with_article(type(returned).__name__)}, not a text, a label or a number", seconds=seconds)
     return Answer(said=said, seconds=seconds)
 
 

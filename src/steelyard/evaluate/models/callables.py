@@ -24,7 +24,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.deadline import leave_behind
 from steelyard.evaluate.asking.plain import answer_of, logprobs_of, plain, words
@@ -181,7 +181,7 @@ def listed(returned: Any, n: int, name: str) -> list[Any]:
         ) from fault
     if isinstance(returned, list | tuple) and len(returned) == n:
         return list(returned)
-    got = f"{len(returned)} answers" if isinstance(returned, list | tuple) else f"a {type(returned).__name__}"
+    got = f"{len(returned)} answers" if isinstance(returned, list | tuple) else with_article(type(returned).__name__)
     raise DataError(f"cannot use the answers of {name}", got=f"{got} to a batch of {n}", need="a list with one answer per input")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 
 if TYPE_CHECKING:
     from steelyard.evaluate.asking.asks import Model
@@ -189,7 +189,7 @@ def _from_object(
         return Called(given, name=name, identity=identity, batch=batch, concurrency=concurrency, of_input=of_input)
     raise UsageError(
         f"cannot ask {name}",
-        got=f"a {type(given).__name__}",
+        got=with_article(type(given).__name__),
         need="a function, an object with generate(prompt), or an estimator with predict(table)",
         hint=f"as a text: {', '.join(DOORS.values())}",
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.asking.plain import plain as written
 from steelyard.evaluate.scorers.base import Scoring, check_flags, is_number, made
@@ -139,7 +139,7 @@ def function_named(text: str, where: Path) -> Callable[..., Any]:
         got = f"{type(fault).__name__}: {fault}"
         raise UsageError(f"cannot load the scorer {text!r}", got=got, need="a module that can be imported, with that function") from fault
     if not callable(found):
-        raise UsageError(f"cannot use the scorer {text!r}", got=f"a {type(found).__name__}", need="a function")
+        raise UsageError(f"cannot use the scorer {text!r}", got=with_article(type(found).__name__), need="a function")
     return found  # type: ignore[no-any-return]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_flags
 from steelyard.evaluate.scorers.matching import compiled, is_in
@@ -52,7 +52,7 @@ def schema_of(raw: Any) -> Schema:
         except ValueError as fault:
             raise UsageError("cannot read the schema", got=f"a text that is no JSON: {fault}", need="a table, or JSON") from fault
     if not isinstance(raw, Mapping):
-        raise UsageError("cannot read the schema", got=f"a {type(raw).__name__}", need="a table of keywords")
+        raise UsageError("cannot read the schema", got=with_article(type(raw).__name__), need="a table of keywords")
     kind = _validator()
     from jsonschema.exceptions import SchemaError
 

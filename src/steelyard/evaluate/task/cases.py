@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
 from steelyard.options import did_you_mean, nearest
 
@@ -153,9 +153,11 @@ def value_text(value: Any, name: str) -> str:
         try:
             return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_inside)
         except (TypeError, ValueError) as fault:
-            raise DataError(f"cannot write {name!r} into a text", got=f"a {type(value).__name__}: {fault}", need="plain values") from fault
+            raise DataError(
+                f"cannot write {name!r} into a text", got=f"{with_article(type(value).__name__)}: {fault}", need="plain values"
+            ) from fault
     raise DataError(
-        f"cannot write {name!r} into a text", got=f"a {type(value).__name__}", need="a text, a number, true or false, or a list"
+        f"cannot write {name!r} into a text", got=with_article(type(value).__name__), need="a text, a number, true or false, or a list"
     )
 
 
@@ -166,7 +168,7 @@ def _inside(value: Any) -> Any:
         return found
     if isinstance(value, (Decimal, datetime.date, datetime.time, uuid.UUID)):
         return value_text(value, "a value")
-    raise TypeError(f"with a {type(value).__name__}")
+    raise TypeError(f"with {with_article(type(value).__name__)}")
 
 
 def hash_order(ids: Sequence[str], seed: int | str) -> list[int]:

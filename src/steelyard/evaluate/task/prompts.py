@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, with_article
 from steelyard.evaluate.task.cases import hash_order
 
 SHOWN, HEAD = 64, 24  # characters of an excerpt, and of the beginning in it
@@ -53,7 +53,9 @@ def sample_of(raw: Any) -> PromptSample:
         return PromptSample(id=id_, prompt=raw["prompt"], reference=raw["reference"], group=named, excerpt=shown)
     if isinstance(raw, tuple | list) and len(raw) == 2:
         return PromptSample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1], excerpt=excerpt(raw[0]))
-    raise DataError("cannot use a sample", got=f"a {type(raw).__name__}", need="a mapping with prompt and reference, or a pair of them")
+    raise DataError(
+        "cannot use a sample", got=with_article(type(raw).__name__), need="a mapping with prompt and reference, or a pair of them"
+    )
 
 
 def sample_of_evaluator(raw: Any) -> PromptSample:
@@ -130,7 +132,7 @@ def answers(model: Any, samples: Sequence[PromptSample], *, batch: int | None = 
         return [_single(each.result(), sample) for each, sample in zip(promised, samples, strict=True)]
     if callable(model):
         return [_single(model(sample.prompt, **keywords, **sample.sampling), sample) for sample in samples]
-    raise UsageError("cannot ask the model", got=f"a {type(model).__name__}", need="a callable, or an object with generate(prompt)")
+    raise UsageError("cannot ask the model", got=with_article(type(model).__name__), need="a callable, or an object with generate(prompt)")
 
 
 def _in_batches(generate: Any, samples: Sequence[PromptSample], batch: int, keywords: Mapping[str, Any]) -> list[Any]:

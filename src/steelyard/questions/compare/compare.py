@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.declared.compare import OPTIONS
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import finish
 from steelyard.estimate.measure_options import settle
@@ -293,7 +293,7 @@ def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked:
     sides = baseline, candidate
     if not all(isinstance(side, Measurement) for side in sides):
         raise UsageError(
-            f"Cannot compare a {type(baseline).__name__} with a {type(candidate).__name__}.",
+            f"Cannot compare {with_article(type(baseline).__name__)} with {with_article(type(candidate).__name__)}.",
             got=f"{type(baseline).__name__} and {type(candidate).__name__}",
             need="two measurements, or two sources of items",
             hint="compare the sources that were measured: their items can be paired",

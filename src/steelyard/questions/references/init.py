@@ -133,7 +133,10 @@ def _preset(home: Path, name: str) -> ProjectInit:
         ) from fault
     if not new:
         raise UsageError(
-            f"cannot write {shown_path(path)!r}", got="a file of that name already", need="none", hint="it was not changed; rename it"
+            f"{shown_path(path)!r} exists already.",
+            got=f"{shown_path(path)!r}",
+            need="a name that is free",
+            hint="it was not changed; rename it",
         )
     return ProjectInit(
         written=(shown_path(path),),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there, write_atomic
-from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.options import did_you_mean, documented
 from steelyard.reference import card_page, front_matter
@@ -92,8 +92,8 @@ def _measured(result: Any, data: str) -> Measurement:
         )
         return Measurement(n=result.n, rows=(row,), name=side.name, warnings=result.warnings, signature=result.signature)
     raise UsageError(
-        f"A model card is made of measurements, comparisons and runs; {data!r} is a {type(result).__name__.lower()}.",
-        got=f"{data!r}, which is a {type(result).__name__.lower()}",
+        f"A model card is made of measurements, comparisons and runs; {data!r} is {with_article(type(result).__name__.lower())}.",
+        got=f"{data!r}, which is {with_article(type(result).__name__.lower())}",
         need="a measurement, a comparison or a run",
         hint="steelyard measure RUN --format json -o result.json measures what was checked",
     )
@@ -227,7 +227,7 @@ def card_answers(given: Mapping[str, Any] | str | os.PathLike[str] | None) -> di
                 f"cannot use {key!r} in {shown}", got="an unknown key", need=f"one of {', '.join(keys)}", hint=did_you_mean(str(key), keys)
             )
         if not isinstance(text, str):
-            raise UsageError(f"cannot use {key!r} in {shown}", got=f"a {type(text).__name__}", need="a text")
+            raise UsageError(f"cannot use {key!r} in {shown}", got=with_article(type(text).__name__), need="a text")
         name = keys[key]
         written = "\n\n".join(markdown(" ".join(part.split())) for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip())
         if card_page.says_something(text) and name not in card_page.unwritten(f"## {ASKED[name][0]}\n\n{written}\n"):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.atomic import read_bytes
-from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.http_client import Timeouts
 from steelyard.evaluate.models.opening import load, model_of
@@ -364,5 +364,5 @@ def _table(path: Path) -> Mapping[str, Any]:
         except tomllib.TOMLDecodeError as fault:
             raise SourceError(f"cannot read the task {str(path)!r}", got=str(fault), need="valid TOML") from None
     if not isinstance(found, dict):
-        raise SourceError(f"cannot read the task {str(path)!r}", got=f"a {type(found).__name__}", need="a table [task]")
+        raise SourceError(f"cannot read the task {str(path)!r}", got=with_article(type(found).__name__), need="a table [task]")
     return found

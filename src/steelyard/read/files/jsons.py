@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.errors import SourceError
+from steelyard.errors import SourceError, with_article
 from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, quoted, too_little
 from steelyard.read.engines.memory import tell, watched
 from steelyard.read.files.formats import check_text, partition_keys
@@ -363,7 +363,7 @@ def _lines(file: Opened, gathered: _Gathered) -> None:
             except (ValueError, RecursionError) as error:
                 raise bad_value(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
             if type(row) is not dict:
-                got = f"a {_called(row)} in line {number}"
+                got = f"{with_article(_called(row))} in line {number}"
                 raise SourceError(f"cannot read {file.shown!r} as JSON Lines", got=got, need="one object per line")
             gathered.add(row)
 
@@ -387,11 +387,13 @@ def _document(file: Opened, gathered: _Gathered) -> bool:
         else:
             rows = _turned(file, found)
     if not isinstance(rows, list):
-        raise SourceError(f"cannot read {file.shown!r}", got=f"a {_called(found)}", need="an array of objects")
+        raise SourceError(f"cannot read {file.shown!r}", got=with_article(_called(found)), need="an array of objects")
     for place, row in enumerate(rows):
         if not isinstance(row, dict):
             raise SourceError(
-                f"cannot read {file.shown!r}", got=f"a {_called(row)} as element {place + 1} of the array", need="an array of objects"
+                f"cannot read {file.shown!r}",
+                got=f"{with_article(_called(row))} as element {place + 1} of the array",
+                need="an array of objects",
             )
         gathered.add(row)
     return True
