@@ -22,8 +22,9 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain, count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
@@ -68,7 +69,7 @@ def mean(*, confidence_level: float = 0.95, cluster: str | None = None, to_float
 def grouped(metric: Any, group_key: str, *, all_label: str | None = "all") -> Any:
     """A metric of ours once per value of a metadata key, and once for all samples: algebra, algebra_low, algebra_high, ...
 
-    all_label: what to call the number of all samples. None leaves it out.
+    all_label: what to call the number of all samples. None leaves it out. A name that is taken already gets a longer one.
     """
     if not isinstance(group_key, str) or not group_key:
         raise UsageError("cannot group the samples", got=repr(group_key), need="the name of a metadata key")
@@ -143,25 +144,35 @@ def _fact(score: Any, key: str, name: str) -> str:
 
 
 def by_group(of: Callable[[Sequence[Any]], Any], scores: Sequence[Any], group_key: str, all_label: str | None) -> dict[str, float]:
-    """A metric of ours per group of samples: the value under the name of the group, and its ends behind it."""
+    """A metric of ours per group of samples: the value under the name of the group, and its ends behind it.
+
+    A group that is called as another number is (all, or x_low beside x) gets a longer name, and Inspect's log says so.
+    """
     if not scores:
         return {} if all_label is None else {all_label: math.nan}
     groups: dict[str, list[Any]] = {}
     for score in scores:
         groups.setdefault(_fact(score, group_key, "grouped"), []).append(score)
-    parts: list[tuple[str, Sequence[Any]]] = [*groups.items(), *([] if all_label is None else [(all_label, scores)])]
+    names = {*groups, *([] if all_label is None else [all_label])}
+    ends = {f"{name}_{end}" for name in names for end in _ENDS}
+    parts: list[tuple[list[str], Sequence[Any]]] = [
+        ([label] * (label not in ends) + [f"{label} (group)"], members) for label, members in groups.items()
+    ]
+    if all_label is not None:
+        parts.append(([all_label] * (all_label not in groups) + [f"{all_label} (all samples)"], scores))
     found: dict[str, float] = {}
-    for label, members in parts:
-        named = _renamed(of(members), label)
-        if twice := next((key for key in named if key in found), None):
-            raise DataError(
-                "cannot show one metric per group",
-                got=f"two numbers called {twice!r}",
-                need="groups whose names differ",
-                hint="all_label= gives the number of all samples another name",
-            )
-        found |= named
+    for called, members in parts:
+        numbers = of(members)
+        label = next(each for each in chain(called, _further(called[-1])) if not _renamed(numbers, each).keys() & found.keys())
+        if label != called[0] or len(called) == 1:  # an error here would be the end of a finished evaluation
+            _log.warning("grouped: two numbers would have one name, so those of one group are called %r", label)
+        found |= _renamed(numbers, label)
     return found
+
+
+def _further(name: str) -> Iterator[str]:
+    """Names made of one, without end."""
+    return (f"{name} {number}" for number in count(2))
 
 
 def _renamed(numbers: Any, label: str) -> dict[str, float]:

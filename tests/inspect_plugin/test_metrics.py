@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.errors import DataError, UsageError
 from steelyard.inspect_plugin import _given, by_group, with_interval
 
@@ -50,7 +51,7 @@ def test_a_perfect_run_has_an_interval_all_the_same() -> None:
 
 
 def test_epochs_of_a_sample_are_not_more_samples() -> None:
-    once = [float(i % 3 > 0) for i in range(30)]
+    once = [float(i % 7 > 2) for i in range(30)]
     thrice = accuracy_of(scored(once * 3, ids=[*range(30)] * 3))
     single = accuracy_of(scored(once))
     assert thrice["accuracy"] == pytest.approx(single["accuracy"])
@@ -103,12 +104,26 @@ def test_a_group_has_its_own_numbers_and_so_has_the_whole() -> None:
     assert found["all"] == accuracy_of(scored(values))["accuracy"]
 
 
-def test_groups_whose_numbers_would_have_one_name_are_refused() -> None:
-    scores = scored([1.0, 0.0] * 10, topic=["a", "a_low"] * 10)
-    with pytest.raises(DataError, match="two numbers called 'a_low'"):
-        by_group(accuracy_of, scores, "topic", "all")
-    with pytest.raises(DataError, match="all_label="):
-        by_group(accuracy_of, scored([1.0, 0.0] * 5, topic=["all", "b"] * 5), "topic", "all")
+@every(
+    ("topics", "called"),
+    [
+        (["a", "a_low"], ["a", "a_low (group)", "all"]),
+        (["a_low", "a"], ["a_low (group)", "a", "all"]),
+        (["all", "b"], ["all", "b", "all (all samples)"]),
+        (["b", "all_high"], ["b", "all_high (group)", "all"]),
+        (["a", "a_low", "a_low (group)"], ["a", "a_low (group)", "a_low (group) (group)", "all"]),
+    ],
+)
+def test_groups_whose_numbers_would_have_one_name_get_longer_ones_whatever_their_order(
+    topics: list[str], called: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    values = [float(i % 7 > 2) for i in range(30 * len(topics))]
+    found = by_group(accuracy_of, scored(values, topic=topics * 30), "topic", "all")
+    assert list(found) == [f"{name}{end}" for name in called for end in ("", "_low", "_high", "_stderr")]
+    for place, name in enumerate(called[:-1]):
+        assert found[name] == accuracy_of(scored(values[place :: len(topics)]))["accuracy"]
+    assert found[called[-1]] == accuracy_of(scored(values))["accuracy"]
+    assert "two numbers would have one name" in caplog.text
 
 
 def test_a_sample_without_the_key_is_named() -> None:
