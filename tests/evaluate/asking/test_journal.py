@@ -118,7 +118,7 @@ def test_values_are_made_plain_or_refused(tmp_path: Path) -> None:
         plain_ = journal.add(ask(), SOMEBODY, Answer(said=np.int64(3), more={"logprobs": np.array([0.5]), "at": date(2026, 1, 2)}))
         assert plain_ == Answer(said=3, more={"logprobs": [0.5], "at": "2026-01-02"}) == journal.answer(ask(), SOMEBODY)
         assert journal.add(ask("2"), SOMEBODY, Answer(said=b"yes")).error == "unusable answer: a bytes"
-        assert journal.add(ask("2"), SOMEBODY, Answer(said=object())).error == "unusable answer: a object"
+        assert journal.add(ask("2"), SOMEBODY, Answer(said=object())).error == "unusable answer: an object"
         assert journal.answer(ask("2"), SOMEBODY) is None
         journal.add(ask("3", input=np.array([1.5, np.nan])), SOMEBODY, Answer(said="a"))
         assert journal.answer(ask("3", input=[1.5, float("nan")]), SOMEBODY) == Answer(said="a"), "the same input, however it is held"
