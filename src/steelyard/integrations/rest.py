@@ -231,7 +231,7 @@ class RestClient:
             return None
         if asked is not None:
             return asked
-        unsaid = 60.0 * 2**before  # what GitHub asks for where it does not say: a minute, then longer
+        unsaid = math.ldexp(60.0, before)  # what GitHub asks for where it does not say: a minute, then longer
         try:
             # The time of the reset is that of the limit of all requests: it says nothing while some of them are left.
             reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", ""))) if left in ("", "0") else math.nan
