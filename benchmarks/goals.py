@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PARTS = ("measure", "compare", "labels", "peers", "plan", "startup", "files", "logs", "endpoint", "stopping", "serve", "report")
+PARTS = ("measure", "compare", "labels", "peers", "plan", "startup", "files", "split", "logs", "endpoint", "stopping", "serve", "report")
 APART = ("huge", "engines", "certify")  # only when asked for by name: a quarter of an hour each, or a cluster
 KEY = re.compile(rf"(?:{'|'.join((*PARTS, *APART))})\.[a-z0-9-]+")
 
@@ -126,6 +126,8 @@ GOALS = tuple(
         ("startup.csv", "a CSV file of 1,000 rows, over bare Python", "<=", 1.0, "seconds"),
         ("files.group-by", "10,000,000 rows of Parquet beside GROUP BY plus start-up", "<=", 1.5, "times"),
         ("files.memory", "10,000,000 rows of Parquet: memory", "<=", 1e9, "bytes"),
+        ("split.time", "split --check of 1,000,000 rows: CPU time of all threads", "<=", 20, "seconds"),
+        ("split.memory", "split --check of 1,000,000 rows: memory", "<=", 1e9, "bytes"),
         ("logs.inspect", "an Inspect log of 1,000 samples beside read_eval_log", ">=", 10, "times"),
         ("endpoint.throughput", "2,000 requests of 200 ms, 64 at once: share of what this allows", ">=", 0.90, "share"),
         ("endpoint.overhead", "CPU of the runner per request", "<=", 0.003, "seconds"),

@@ -11,7 +11,7 @@ most promising, and are counted as unsure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,16 @@ _AT_ONCE = 1 << 20  # pairs that are made, and shingles of them that are compare
 _BITS = 26  # of the table that tells most shingles that the other part does not have
 _EXACT = 1e-9  # similarities are ratios of small whole numbers: 0.8 is 4 of 5
 Numbers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
 Wanted = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class NearPairs:
-    """Pairs (text of the first part, text of the second, similarity), and the texts of the second with too many candidates."""
+    """For each text of the second part that is similar to any of the first: the most similar of these, and how similar it is.
+
+    unsure: the texts of the second with too many candidates, among which none was found.
+    """
 
     first: Numbers
     second: Numbers
@@ -38,29 +42,32 @@ class NearPairs:
 
 
 def near_pairs(first: Shingled, second: Shingled, threshold: float) -> NearPairs:
-    """All pairs of one text of each part that are at least so similar and not equal; texts of the second that are in the first are
-    left out, and of several equal texts one stands for all."""
+    """The texts of the second part that are at least so similar to one of the first, and not equal to any; of several equal texts one
+    stands for all."""
     known = different(first.equal)
     b = _with_all(second, _distinct(second.equal) & ~among(second.equal, known))
     common = different(b.shingles)
     a = _able(first, _distinct(first.equal), common, threshold)
-    common = common[among(common, different(a.shingles))]
+    common = _used(common, a.shingles)
     b = _able_of(b, common, threshold)
-    common = common[among(common, different(b.shingles))]
+    common = _used(common, b.shingles)
     a = _able_of(a, common, threshold)
     nothing = np.zeros(0, np.int64)
     if not len(a.rows) or not len(b.rows):
         return NearPairs(nothing, nothing, np.zeros(0), nothing)
-    a_at, b_at = np.searchsorted(common, a.shingles), np.searchsorted(common, b.shingles)
+    a_at, b_at = _places(common, a.shingles), _places(common, b.shingles)
+    a, b = (replace(each, shingles=common[:0]) for each in (a, b))  # their places say the same in half the memory
     frequency = np.bincount(a_at, minlength=len(common))
     candidates = _candidates(_prefix(a, a_at, frequency, threshold), _prefix(b, b_at, frequency, threshold), a.sizes, b.sizes, threshold)
     firsts, seconds, similarities = [nothing], [nothing], [np.zeros(0)]
     for x, y in candidates.pairs():
         similarity = _similarity(a, a_at, b, b_at, x, y)
-        found = similarity >= threshold - _EXACT
-        firsts.append(x[found])
-        seconds.append(y[found])
-        similarities.append(similarity[found])
+        found = np.flatnonzero(similarity >= threshold - _EXACT)
+        found = found[np.lexsort((x[found], -similarity[found], y[found]))]
+        best = found[np.diff(y[found], prepend=-1) != 0]  # all pairs of one text of b come together
+        firsts.append(x[best])
+        seconds.append(y[best])
+        similarities.append(similarity[best])
     x, y = np.concatenate(firsts), np.concatenate(seconds)
     unsure = candidates.unsure[~among(candidates.unsure, different(y))]
     return NearPairs(a.rows[x], b.rows[y], np.concatenate(similarities), b.rows[unsure])
@@ -90,7 +97,36 @@ def among(values: Any, known: Any) -> Any:
     """Whether each value is among the known ones, which are sorted."""
     if not len(known):
         return np.zeros(len(values), bool)
-    return known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    found = np.empty(len(values), bool)
+    for begin in range(0, len(values), _AT_ONCE):
+        few = slice(begin, begin + _AT_ONCE)
+        found[few] = known[np.minimum(_sought(known, values[few]), len(known) - 1)] == values[few]
+    return found
+
+
+def _sought(known: Any, values: Any) -> Numbers:
+    """`np.searchsorted`, a multiple faster for many values: sorted first, they are looked for where the last one was found."""
+    order = np.argsort(values)
+    found = np.empty(len(values), np.int64)
+    found[order] = np.searchsorted(known, values[order])
+    return found
+
+
+def _places(known: Any, values: Any) -> Places:
+    """The place of each value among the known ones, which are sorted and all there are."""
+    found = np.empty(len(values), np.int32)
+    for begin in range(0, len(values), _AT_ONCE):
+        few = slice(begin, begin + _AT_ONCE)
+        found[few] = _sought(known, values[few])
+    return found
+
+
+def _used(known: Any, values: Any) -> Any:
+    """Those of the known values that occur; no others do."""
+    there = np.zeros(len(known), bool)
+    for begin in range(0, len(values), _AT_ONCE):
+        there[np.searchsorted(known, np.sort(values[begin : begin + _AT_ONCE]))] = True
+    return known[there]
 
 
 def _distinct(equal: Numbers) -> Wanted:
@@ -153,14 +189,23 @@ def _needed(sizes: Any, threshold: float) -> Any:
     return np.maximum(np.ceil(threshold * sizes - _EXACT), 1).astype(np.int64)
 
 
-def _prefix(texts: _Texts, at: Numbers, frequency: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
+def _prefix(texts: _Texts, at: Places, frequency: Numbers, threshold: float) -> tuple[Numbers, Numbers]:
     """(shingle, text) of the first shingles of each text, rarest first; those that the other part lacks come before all."""
-    text = np.repeat(np.arange(len(texts.rows)), texts.kept)
-    order = np.lexsort((at, frequency[at], text))
-    rank = np.arange(len(at)) - np.repeat(texts.ends - texts.kept, texts.kept)
-    length = texts.kept - _needed(texts.sizes, threshold) + 1
-    inside = rank < np.repeat(length, texts.kept)
-    return at[order][inside], text[inside]
+    kept, first = texts.kept, texts.ends - texts.kept
+    length = kept - _needed(texts.sizes, threshold) + 1
+    found, owners = [], []
+    begin = 0
+    while begin < len(kept):
+        end = max(begin + 1, int(np.searchsorted(texts.ends, first[begin] + _AT_ONCE)))
+        here = at[first[begin] : texts.ends[end - 1]]
+        text = np.repeat(np.arange(begin, end), kept[begin:end])
+        order = np.lexsort((here, frequency[here], text))
+        rank = np.arange(first[begin], texts.ends[end - 1]) - first[text]
+        inside = rank < length[text]
+        found.append(here[order][inside].astype(np.int64))
+        owners.append(text[inside])
+        begin = end
+    return np.concatenate(found), np.concatenate(owners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +285,7 @@ def _equal_share(work: Numbers, most: int) -> int:
     return max(1, int((most - before[first]) // left[first]))
 
 
-def _similarity(a: _Texts, a_at: Numbers, b: _Texts, b_at: Numbers, x: Numbers, y: Numbers) -> npt.NDArray[np.float64]:
+def _similarity(a: _Texts, a_at: Places, b: _Texts, b_at: Places, x: Numbers, y: Numbers) -> npt.NDArray[np.float64]:
     """The Jaccard similarity of each pair: shingles of both against shingles of either. The pairs of one text of b lie side by side.
 
     Each shingle has 64 bits: which of 64 texts of b have it. So the shingles of a text of a only have to be looked up.

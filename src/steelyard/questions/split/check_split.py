@@ -318,10 +318,8 @@ def _rows_of(value: Any, first: Hashed, second: Hashed) -> tuple[int, int]:
 
 
 def _most_similar(near: NearPairs) -> list[tuple[int, int, float]]:
-    """For each row of the second part its most similar one of the first, the most similar first."""
-    order = np.lexsort((near.first, -near.similarity, near.second))
-    best = order[np.unique(near.second[order], return_index=True)[1]]
-    best = best[np.lexsort((near.second[best], -near.similarity[best]))][:LISTED]
+    """The rows of the second part that are most similar to one of the first, the most similar first."""
+    best = np.lexsort((near.second, -near.similarity))[:LISTED]
     return [(int(near.first[at]), int(near.second[at]), float(near.similarity[at])) for at in best]
 
 
