@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import finish, sign
+from steelyard.estimate.evidence import finish, sign, systems_of
 from steelyard.estimate.opening import AlignedRuns
 from steelyard.estimate.pair_evidence import all_right
-from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_test
+from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_tests
 from steelyard.infer import multiplicity as many
 from steelyard.infer.paired.mcnemar import tango_each
 from steelyard.metrics.base import Metric
-from steelyard.results.comparison import Comparison
+from steelyard.results.comparison import Comparison, System
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips, JointCounts
 from steelyard.tally.pairs import count_joint
@@ -35,28 +35,33 @@ def flips_board(
     right, labelled = found
     counted = all_flips(right)
     n = right.shape[1]
-    moved = {
-        place: (f.baseline_only, f.candidate_only) if metric.counts_wrong else (f.candidate_only, f.baseline_only)
-        for place, f in counted.items()
-    }
-    distinct = list(dict.fromkeys(moved.values()))  # (gained, lost): many pairs share theirs
-    tests = {each: flips_test(*each, n, asked) for each in distinct}
+    moved = [(f.baseline_only, f.candidate_only) if metric.counts_wrong else (f.candidate_only, f.baseline_only) for f in counted.values()]
+    distinct = list(dict.fromkeys(moved))  # (gained, lost): many pairs share theirs
+    tests = dict(zip(distinct, flips_tests(distinct, n, asked), strict=True))
     intervals: dict[Place, Interval] = {}
     if asked.interval in (None, "tango"):
         ends = tango_each([gained for gained, _ in distinct], [lost for _, lost in distinct], n, asked.level, asked.side)
         intervals = {each: asked.interval_of(*pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
-    p_values = [tests[each].p_value for each in moved.values()]
+    p_values = [tests[each].p_value for each in moved]
     adjusted = many.adjust([1.0 if p is None else p for p in p_values], asked.correction)
+    again = replace(asked, own=asked.own.quietly())  # one for all: options that no pair changes, and warnings that each begins anew
+    signed: dict[str | None, str] = {}
+    unmatched = aligned.unmatched
+    alone: dict[int, System] = {}
     pairs: dict[Place, Comparison] = {}
-    for (place, flips), p in zip(counted.items(), adjusted, strict=True):
-        again = replace(asked, own=asked.own.quietly())
-        for sentence in aligned.said(*place):
-            again.warn(sentence)
-        each = moved[place]
-        evidence = compare_flips(flips, again, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each))
+    for (place, flips), each, p in zip(counted.items(), moved, adjusted, strict=True):
+        again.own.warnings[:] = aligned.said(*place)
+        evidence = compare_flips(flips, again, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each), p_adjusted=p)
         evidence.table = count_joint(aligned.pair(*place), asked.own.labels) if labelled else JointCounts.flips(**flips._asdict())
-        called = names[place[0]], names[place[1]]
-        pairs[place] = finish(evidence, metric, again, called, unmatched=aligned.unmatched, p_adjusted=p)
+        method = None if evidence.interval is None else evidence.interval.method
+        if method not in signed:  # all else that a signature tells is the same for all pairs
+            signed[method] = sign(evidence, metric, again)
+        i, j = place
+        called = names[i], names[j]
+        if i not in alone or j not in alone:
+            alone[i], alone[j] = systems_of(evidence, called)
+        systems = alone[i], alone[j]
+        pairs[place] = finish(evidence, metric, again, called, signed[method], systems=systems, unmatched=unmatched)
         if place == (0, 1):
             used = sign(evidence, metric, again, systems=len(names), correction=asked.correction)
         for sentence in again.own.warnings:

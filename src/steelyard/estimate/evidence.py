@@ -107,24 +107,26 @@ def comparison_of(
     higher_is_better: bool,
     names: tuple[str, str],
     asked: CompareOptions,
-    p_adjusted: float | None = None,
+    systems: tuple[System, System] | None = None,
     **more: Any,
 ) -> Comparison:
-    """The Comparison that the evidence supports, with its one sentence. p_adjusted: the p-value corrected as one of many."""
+    """The Comparison that the evidence supports, with its one sentence, by the corrected p-value if it is one of many.
+
+    systems: what is known of each alone, where it was said before.
+    """
     error = None if found.too_few else found.standard_error or (found.error if found.noise is None else found.noise) or None
-    baseline, candidate = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
+    baseline, candidate = systems_of(found, names) if systems is None else systems
     _warn_of_unseen(found, asked)
     if found.too_few:
         found.note(not_judged=too_few_groups(found.details))
-    if p_adjusted is not None:
-        found.note(p_adjusted=p_adjusted)
+    corrected = found.details.p_adjusted
     return Comparison(
         design=found.design,
         metric=metric,
         n=found.n,
         higher_is_better=higher_is_better,
-        baseline=System(name=names[0], estimate=found.baseline, interval=baseline.interval, standard_error=baseline.error),
-        candidate=System(name=names[1], estimate=found.candidate, interval=candidate.interval, standard_error=candidate.error),
+        baseline=baseline,
+        candidate=candidate,
         difference=Difference(estimate=found.difference, interval=found.interval, standard_error=error),
         test=found.test,
         flips=found.flips,
@@ -135,11 +137,21 @@ def comparison_of(
         table=found.table,
         details=found.details,
         conclusion=conclude(found, metric, higher_is_better, names, asked)
-        if p_adjusted is None or found.too_few or found.difference is None
-        else _conclude_corrected(found.difference, p_adjusted, metric, higher_is_better, names, asked),
+        if corrected is None or found.too_few or found.difference is None
+        else _conclude_corrected(found.difference, corrected, metric, higher_is_better, names, asked),
         warnings=tuple(asked.own.warnings),
         **more,
     )
+
+
+def systems_of(found: Evidence, names: tuple[str, str]) -> tuple[System, System]:
+    """Each of the two alone."""
+    own = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
+    baseline, candidate = (
+        System(name=name, estimate=estimate, interval=one.interval, standard_error=one.error)
+        for name, estimate, one in zip(names, (found.baseline, found.candidate), own, strict=True)
+    )
+    return baseline, candidate
 
 
 def _detectable(found: Evidence, asked: CompareOptions) -> float | None:
@@ -235,7 +247,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
     """Writes the probabilities under the stated scale of true differences into the evidence; without one, what the prior expects."""
     scale = asked.own.prior_scale
     if scale is None:
-        if found.probability is not None:
+        if found.probability is not None and (found.prior_sd is None or found.details.prior_sd != found.prior_sd):
             found.note(prior_sd=found.prior_sd)  # None: differences of any size
         return
     if found.interval is not None and found.interval.method == "bayes":
@@ -275,8 +287,10 @@ def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> f
     return estimate_above(found.difference, error, scale, at, df=max(1, units - 1))
 
 
-def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
-    """The comparison with its signature."""
+def finish(
+    found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[str, str], signature: str | None = None, **more: Any
+) -> Comparison:
+    """The comparison with its signature. signature: where it is known."""
     higher_is_better = metric.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
     believe(found, asked, higher_is_better=higher_is_better)
     return comparison_of(
@@ -285,7 +299,7 @@ def finish(found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[
         higher_is_better=higher_is_better,
         names=names,
         asked=asked,
-        signature=sign(found, metric, asked),
+        signature=sign(found, metric, asked) if signature is None else signature,
         **more,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
+from steelyard.results.base import UNSAID
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -22,20 +24,27 @@ INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
 
 
 def compare_flips(
-    flips: Flips, asked: CompareOptions, *, error_rate: bool = False, test: Test | None = None, interval: Interval | None = None
+    flips: Flips,
+    asked: CompareOptions,
+    *,
+    error_rate: bool = False,
+    test: Test | None = None,
+    interval: Interval | None = None,
+    p_adjusted: float | None = None,
 ) -> Evidence:
-    """Difference of two accuracies (or error rates) from the flips. test and interval: where they are known."""
+    """Difference of two accuracies (or error rates) from the flips. test, interval, p_adjusted: where they are known, as on a board."""
     both, lost, gained, neither = flips
     if error_rate:  # an error gained is an answer lost
         both, neither, lost, gained = neither, both, gained, lost
     n = sum(flips)
+    prior_sd = math.sqrt(0.5 / (4 * asked.own.prior + 1))
     found = Evidence(
         design="paired",
         n=n,
         baseline=(both + lost) / n,
         candidate=(both + gained) / n,
         difference=(gained - lost) / n,
-        test=flips_test(gained, lost, n, asked) if test is None else test,
+        test=flips_tests([(gained, lost)], n, asked)[0] if test is None else test,
         interval=flips_interval(both, gained, lost, neither, asked) if interval is None else interval,
         own=(own_share(both + lost, n, asked), own_share(both + gained, n, asked)),
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
@@ -44,10 +53,14 @@ def compare_flips(
         probability=infer.probability_better(gained, lost, asked.own.prior)
         if not error_rate
         else infer.probability_better(lost, gained, asked.own.prior),
-        prior_sd=math.sqrt(0.5 / (4 * asked.own.prior + 1)),
+        prior_sd=prior_sd,
         disagreed=(gained, lost),
         correlation=phi(both, gained, lost, neither),
-        details=ComparisonDetails(pairing_gain=pairing_gain(both, gained, lost, neither)),
+        details=ComparisonDetails(
+            pairing_gain=pairing_gain(both, gained, lost, neither),
+            prior_sd=UNSAID if p_adjusted is None or asked.own.prior_scale is not None else prior_sd,  # as `believe` would note it
+            p_adjusted=p_adjusted,
+        ),
     )
     if asked.margin is not None:
         from steelyard.infer.paired.equivalence import equivalence_of_flips, rope
@@ -103,10 +116,11 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Compa
     return asked.interval_of(low, high, method)
 
 
-def flips_test(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
-    """McNemar, or another test of right or wrong by its name."""
+def flips_tests(counts: Iterable[tuple[int, int]], n: int, asked: CompareOptions) -> list[Test]:
+    """McNemar, or another test of right or wrong by its name, of each (gained, lost)."""
     name = asked.choose("test", asked.test, offered("flips"), "right or wrong on the same items")
-    return made(TESTS[name].flips)(gained, lost, n, asked)
+    test = made(TESTS[name].flips)
+    return [test(gained, lost, n, asked) for gained, lost in counts]
 
 
 def phi(both: int, gained: int, lost: int, neither: int) -> float | None:

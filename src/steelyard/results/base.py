@@ -32,6 +32,7 @@ class Unsaid(Enum):
 
 
 UNSAID: Any = Unsaid.UNSAID
+SCALARS = frozenset((str, int, float, bool, NoneType))  # what JSON has as it is
 IF_ANY = {"brief": True}  # metadata of a field that JSON leaves out where it is as by default
 
 
@@ -55,11 +56,14 @@ class Plain:
         """What no class describes is held in plain values, as JSON gives it back; a mapping given for a part becomes that part."""
         about = _of(type(self))
         for name, several in about.free:
-            given = plain(getattr(self, name))
-            object.__setattr__(self, name, tuple(given) if several and given is not None else given)
+            given = getattr(self, name)
+            if given is None or given is UNSAID or (type(given) is tuple and not given):
+                continue  # a board has ten thousands of these, most of whose fields are as by default
+            given = plain(given)
+            object.__setattr__(self, name, tuple(given) if several else given)
         for name, cls in about.parts:
             given = getattr(self, name)
-            if isinstance(given, Mapping) and not isinstance(given, Plain):
+            if given is not None and not isinstance(given, Plain) and isinstance(given, Mapping):
                 object.__setattr__(self, name, cls.of(given))
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,6 +192,11 @@ def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
 
 def plain(value: Any) -> Any:
     """A value in what JSON has."""
+    kind = type(value)
+    if kind in SCALARS:
+        return value
+    if kind is dict:
+        return {key: each if type(each) in SCALARS else plain(each) for key, each in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Mapping):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.errors import DataError
@@ -50,13 +51,12 @@ class JointCounts:
         """
         named = {"both": both, "baseline_only": baseline_only, "candidate_only": candidate_only, "neither": neither}
         numbers = [whole(value, name) for name, value in named.items()]
-        cells = [(a, b, c) for (a, b), c in zip(((0, 0), (0, 1), (1, 0), (1, 1)), numbers, strict=True) if c]
-        baseline, candidate, count = zip(*cells, strict=True) if cells else ((), (), ())
+        count = tuple(filter(None, numbers))
         return cls(
             labels=("right", "wrong"),
-            truth=(0,) * len(cells),
-            baseline=baseline,
-            candidate=candidate,
+            truth=(0,) * len(count),
+            baseline=tuple(compress((0, 0, 1, 1), numbers)),
+            candidate=tuple(compress((0, 1, 0, 1), numbers)),
             count=count,
             classes=2,
             kind="outcomes",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import lower_tail, quantile
@@ -133,6 +134,7 @@ def rule_out_outcomes(discordance: float, *, design_effect: float = 1.0) -> Powe
     return PowerDesign("paired", at_edge, lambda _: discordance * design_effect)
 
 
+@lru_cache(maxsize=64)
 def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, float]:
     """(z_alpha, z_beta), both positive below one half. Reference: Cohen1988.
 
