@@ -12,11 +12,12 @@ import steelyard as sy
 from by_name import statistic
 from steelyard.infer.intervals.table import table_bootstrap
 from steelyard.infer.posterior import draws
+from steelyard.infer.posterior import metrics as posterior_metrics
 from steelyard.infer.posterior.lattice import MeanOfBetas
 from steelyard.infer.posterior.metrics import BetaPosterior, balanced_accuracy_posterior
 from steelyard.infer.resampling import bootstrap
 from steelyard.infer.resampling import bootstrap as cells
-from steelyard.infer.resampling.work import fewer_draws
+from steelyard.infer.resampling.work import FALL_BACK, fewer_draws, stand_in_draws
 from steelyard.tally.design import DENSE, same_label
 from steelyard.tally.pairs import joint_of_codes
 from steelyard.tally.sums import SparseRows
@@ -126,6 +127,43 @@ def test_averages_over_classes_of_one_item_have_no_interval_in_a_small_table_and
     assert found.row.interval is None
     assert "macro_f1: no interval: 40 of 40 classes have fewer than 10 items" in found.warnings
     assert len(redrawn) == 1
+
+
+@pytest.fixture
+def believed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many draws each posterior of a table was asked for."""
+    made: list[int] = []
+    real = posterior_metrics.table_posterior
+
+    def counted(*args: Any, draws: int, **more: Any) -> Any:
+        made.append(draws)
+        return real(*args, draws=draws, **more)
+
+    monkeypatch.setattr(posterior_metrics, "table_posterior", counted)
+    return made
+
+
+def test_a_posterior_that_stands_in_for_a_bootstrap_draws_about_as_many_numbers_as_it(believed: list[int]) -> None:
+    """Without a mistake all redrawn tables are equal. Ten times the labels are ten times the numbers of a draw, not of the answer."""
+    spent = {}
+    for labels in (20, 60, 600):
+        truth, _, _ = answers(labels, 1200)
+        found = sy.measure(truth, truth, metric="mcc", draws=3000).row
+        assert found.interval is not None
+        assert (found.interval.method, found.details.instead_of) == ("bayes", "bca")
+        assert found.details.monte_carlo_error is not None
+        assert found.interval.high - found.interval.low > 20 * found.details.monte_carlo_error
+        table = sy.measure(truth, truth, metric="accuracy").table
+        assert table is not None
+        spent[labels] = believed[-1] * draws.posterior_numbers(table, 0.5)
+    assert believed == [3000, 3000, stand_in_draws(600 + 600 * 13, 3000)]
+    assert spent[600] <= FALL_BACK
+
+
+def test_a_posterior_asked_for_by_name_has_all_its_draws(believed: list[int]) -> None:
+    truth, _, _ = answers(400, 1200)
+    sy.measure(truth, truth, metric="mcc", interval="bayes", draws=2000)
+    assert believed == [2000]
 
 
 def test_draws_without_a_value_are_not_called_equal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 WORK = 100_000_000  # random numbers: a few seconds
+FALL_BACK = 10_000_000  # random numbers of a method that stands in for another, which has had its own draws: a second
 LEAST_DRAWS = 999  # of a test by random exchanges, which is valid with any number of them
 
 
@@ -25,3 +26,15 @@ def fewer_draws(numbers: int, draws: int) -> int:
     (10000, 2000, 999, 500)
     """
     return min(draws, max(LEAST_DRAWS, WORK // max(1, numbers)))
+
+
+def stand_in_draws(numbers: int, draws: int) -> int:
+    """The draws of a posterior that stands in for a bootstrap without an answer, each of that many numbers: a second's, but 1,000 or more.
+
+    What fewer draws leave open is stated beside the interval (`monte_carlo_error`). A posterior asked for by its name has all its draws.
+    Reference: DavisonHinkley1997, section 2.5.2.
+
+    >>> stand_in_draws(300, 10_000), stand_in_draws(4_000, 10_000), stand_in_draws(50_000, 10_000), stand_in_draws(50_000, 500)
+    (10000, 2500, 1000, 500)
+    """
+    return min(draws, max(LEAST_DRAWS + 1, FALL_BACK // max(1, numbers)))
