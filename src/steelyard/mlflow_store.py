@@ -25,6 +25,7 @@ _SETTINGS = {  # what MLflow does where the user has not said otherwise
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # its own seven keep one waiting for minutes before a server is said to be away
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "60",  # seconds; of its own, 120
     "GIT_PYTHON_REFRESH": "quiet",
 }
 _LONGEST = 300  # letters of what MLflow says

@@ -79,7 +79,11 @@ def _check_address(url: str) -> None:
         parse_address(url)
     except SteelyardError as fault:
         shown = f" {url}" if os.path.exists(url.partition("::")[0]) else ""  # a URL may hold a password
-        hint = "\nTo take the history that steelyard.toml names, put the option behind the tests" if shown else ""
+        hint = (
+            "\nTo take the history that steelyard.toml names, put the option behind the tests, or write --accuracy-history="
+            if shown
+            else ""
+        )
         raise pytest.UsageError(f"--accuracy-history{shown}: {fault}{hint}") from None
 
 

@@ -86,6 +86,16 @@ def test_without_a_url_the_configuration_nearest_to_the_test_counts(project: Any
     assert not (project.path / "other.db").exists()
 
 
+def test_in_addopts_an_empty_url_leaves_the_tests_alone(project: Any) -> None:
+    project.record()
+    project.write("steelyard.toml", f'history = "{URL}"\n')
+    project.write("test_it.py", TEST.partition("def test_worse")[0])
+    project.write("pytest.ini", "[pytest]\naddopts = --accuracy-history=\n")
+    answer = project.pytest("test_it.py")
+    assert answer.code == 0, answer.out
+    assert len(runs(project)) == 1
+
+
 def test_a_history_that_is_named_nowhere_fails_the_test_before_anything_is_asked(project: Any) -> None:
     project.record()
     project.write("test_it.py", TEST)

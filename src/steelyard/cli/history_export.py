@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from steelyard.cli.command import Given, told_while_reading, verb_command
 from steelyard.declared.history import EXPORT
 from steelyard.errors import UsageError
@@ -28,8 +30,13 @@ def export_(given: Given) -> None:
     if to.startswith("mlflow:"):
         from steelyard.questions.history.export_mlflow import export_to_mlflow
 
-        with told_while_reading(given["quiet"]):
-            result = export_to_mlflow(**asked)
+        try:
+            with told_while_reading(given["quiet"]):
+                result = export_to_mlflow(**asked)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            for note in getattr(stop, "__notes__", ()):
+                click.echo(note, err=True)
+            raise
         given.answer(result)
         return
     if "experiment" in asked:

@@ -26,6 +26,7 @@ from steelyard.cli.main import main
 from steelyard.errors import SourceError, UsageError
 from steelyard.integrations.mlflow_runs import Experiment
 from steelyard.mlflow_store import parse_tracking
+from steelyard.questions.history.export_mlflow import _ends
 
 pytestmark = pytest.mark.xdist_group("mlflow")
 URL = "sqlite:///runs.db"
@@ -195,6 +196,22 @@ def test_hostile_and_endless_names_arrive_harmless(mlflow_url: str, experiment: 
     assert "<script>alert" not in artifact(mlflow_url, run, "report.html", desk)
 
 
+def test_the_interval_is_in_the_scale_of_the_run_and_only_there_where_it_is_known() -> None:
+    rows = [{"id": id_, "score": score} for id_, score in RIGHT.items()]
+    made = sy.record(rows, task="p", model="m", scale="percent", deterministic=True)
+    row = sy.measure(rows).row
+    assert row.interval is not None
+    assert row.interval.low is not None
+    assert row.interval.high is not None
+    with sy.open_history(URL) as history:
+        kept, without = history.append(made, items=RIGHT), history.append(made)
+        other = history.append(made, items={**RIGHT, "q1": 0.0})
+        assert _ends(kept, made, history) == pytest.approx((100 * row.interval.low, 100 * row.interval.high, 0.95))
+        assert kept.estimate == 80
+        assert _ends(without, made, history) is None
+        assert _ends(other, made, history) is None, "items whose mean is not the estimate say nothing about it"
+
+
 # ---- what breaks off ----------------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +242,24 @@ def test_what_broke_off_is_completed_and_says_how_far_it_came(
     with silent():
         assert len(client(mlflow_url).get_metric_history(runs[1].info.run_id, "estimate")) == 1
         assert [each.path for each in client(mlflow_url).list_artifacts(runs[1].info.run_id)] == ["report.html", "result.json"]
+
+
+def test_an_interrupt_says_how_far_it_came(mlflow_url: str, experiment: str) -> None:  # noqa: F811
+    fill()
+    whole, calls = Experiment.write, []
+
+    def stopped(self: Experiment, *words: Any) -> None:
+        calls.append(words)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        whole(self, *words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Experiment, "write", stopped)
+        answer = ask("--to", f"mlflow:{mlflow_url}", "--experiment", experiment)
+    assert answer.exit_code == 130
+    assert "2 of 3 runs were exported. The same command goes on." in answer.stderr
+    assert "1 run exported" in ask("--to", f"mlflow:{mlflow_url}", "--experiment", experiment).stdout
 
 
 def test_two_exports_at_once_export_each_run_once(mlflow_url: str, experiment: str) -> None:  # noqa: F811

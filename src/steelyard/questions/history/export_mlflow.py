@@ -107,11 +107,14 @@ def _logged(store: History, chosen: list[PastRun], tracking: Tracking, name: str
     left = [run for run in chosen if not (run.id in found and found[run.id].finished)]
     for place, run in enumerate(left):
         tell(f"exporting {len(left):,} runs", place / len(left))
+        so_far = f"{len(written):,} of {len(left):,} runs were exported."
         try:
             with faults(tracking, f"cannot log run {run.id[:8]}"):
                 _write(experiment, store, run, found.get(run.id), warnings)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            stop.add_note(f"{so_far} The same command goes on.")
+            raise
         except SteelyardError as fault:
-            so_far = f"{len(written):,} of {len(left):,} runs were exported."
             hint = f"{fault.hint}; " if fault.hint else ""
             raise SourceError(
                 f"{fault.sentence} {so_far}", got=fault.got, need=fault.need, hint=f"{hint}the same command goes on"
