@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cases import every
 from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.reference import task_file
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry, provenance
 from steelyard.reference.entry_schema import is_metric, same
 from steelyard.reference.strict_yaml import MappingNode, comments
@@ -498,3 +499,15 @@ def test_a_key_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
         read("m:\n  - accuracy: 74.2\n    witnesses: many\n")
     with pytest.raises(SourceError, match="did you mean witnesses"):
         read("m:\n  - accuracy: 74.2\n    witneses: 3\n")
+
+
+def test_the_same_bytes_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite asks one file hundreds of times; a file that changed is another file, whatever its times say."""
+    read: list[str] = []
+    parse = task_file.parse
+    monkeypatch.setattr(task_file, "parse", lambda text, path: read.append(text) or parse(text, path))
+    path = tmp_path / "t.yaml"
+    for value in (0.5, 0.5, 0.75, 0.5):
+        path.write_text(f"m:\n  - accuracy: {value}\n")
+        assert task_file.load_task_file(path).entries[0].value == value
+    assert len(read) == 2

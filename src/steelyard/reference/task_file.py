@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -62,7 +63,12 @@ def task_file_of(data: bytes, path: str, *, spec_keys: Iterable[str] = (), metri
     >>> [(entry.line, dict(entry.spec), entry.value) for entry in found.entries]
     [(2, {}, 31.5), (3, {'quant_algo': 'FP8'}, 30.9)]
     """
-    declared = check_spec_keys(spec_keys)
+    return _read(data, path, check_spec_keys(spec_keys), metric)
+
+
+@lru_cache(maxsize=16)
+def _read(data: bytes, path: str, declared: tuple[str, ...], metric: str | None) -> TaskFile:
+    """The same bytes are read once: a suite asks one file hundreds of times. Nothing in a task file can be changed in place."""
     text = decode(data, path)
     root = parse(text, path)
     entries = tuple(
