@@ -142,6 +142,24 @@ def test_columns_upside_down_are_refused_and_others_are_told() -> None:
         checked(renamed)
 
 
+def test_columns_with_a_slash_are_named_every_time_and_a_column_over_itself_is_not_upside_down() -> None:
+    rows = [{"id": i, "a/b": 1 + i % 2, "d": 3} for i in range(10)]
+    recorded(rows, ratio=("a/b", "d"))
+    assert "sums" not in entry()
+    assert checked(rows, ratio=("a/b", "d")).verdict == "pass"
+    sy.record(rows, task="ones", model="m", metric="acceptance_rate", ratio="d/d", deterministic=True)
+    assert sy.check(rows, task="ones", model="m", ratio="d/d").candidate.estimate == 1
+
+
+def test_another_metric_takes_the_place_of_a_ratio() -> None:
+    recorded()
+    rows = [{"id": f"p{i}", "score": i % 2} for i in range(N)]
+    found = recorded(rows, metric="accuracy", ratio=None, update=True, reason="another question")
+    assert found.metric == "accuracy"
+    assert "sums" not in entry()
+    assert checked(rows).verdict == "pass"
+
+
 def test_a_task_says_its_columns_for_record_check_and_suites(steelyard: Command) -> None:
     Path("steelyard.toml").write_text('[tasks.drafts]\nratio = ["accepted", "drafted"]\nmetric = "acceptance_rate"\n')
     for name, factor in (("a", 1.0), ("b", 0.9)):

@@ -306,7 +306,7 @@ def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: 
     if asked is None:
         return on_record or (None if task.ratio is None else ratio_columns(task.ratio))
     columns = ratio_columns(asked)
-    if on_record is not None and columns == on_record[::-1]:
+    if on_record is not None and columns == on_record[::-1] != on_record:
         raise UsageError(
             f"The reference is of {'/'.join(on_record)}; {'/'.join(columns)} is upside down.",
             got="/".join(columns),

@@ -175,7 +175,10 @@ def record(
         protocol = {**notes[0].protocol, **(protocol or {})}
         metric = metric if metric is not None or before is not None else notes[0].rule.get("metric", notes[0].metric)
     warnings: list[str] = []
-    ratio = settle_ratio(columns.get("ratio") or (notes[0].ratio if notes else None), before, place.defaults, warnings)
+    ratio = columns.get("ratio") or (notes[0].ratio if notes else None)
+    other = metric is not None and (named := find(metric)) is not None and not named.of_ratio
+    if ratio is not None or not other:  # a metric without columns of its own to divide needs none
+        ratio = settle_ratio(ratio, None if other else before, place.defaults, warnings)
     columns = columns if ratio is None else {**columns, "ratio": ratio}
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
@@ -200,8 +203,8 @@ def record(
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
         settings.warn("a reference was replaced without a reason: the history will not say why (reason=)")
-    of_columns = ratio is not None and found.metric.of_ratio
-    entry = replace(entry, rates=pooled_rates(notes), sums="/".join(ratio) if ratio is not None and of_columns else None)
+    noted = ratio is not None and found.metric.of_ratio and not any("/" in column for column in ratio)  # which an entry cannot tell apart
+    entry = replace(entry, rates=pooled_rates(notes), sums="/".join(ratio) if ratio is not None and noted else None)
     entry, said = stored(entry, found.kept, place, before)
     settings.warnings.extend(said)
     return _told(entry, place, before, settings)
