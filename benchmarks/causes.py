@@ -42,6 +42,10 @@ CAUSES = {
     "peers.importance": "ours solves for both ends to 1e-12; the sampler's draws are worth a thousand, an error in the second digit",
     "measure.accuracy-scipy": "ours is a whole `sy.measure` (roles, checks, warnings, signature) of 0.3 to 0.7 ms with a flat profile; "
     "SciPy's time jumps between 80 and 200 ms with the state of the memory allocator",
+    "compare.board-time": "two thirds of the time writes down 19,900 comparisons, each with its interval, test, table and sentence, some "
+    "70 us a pair; matching, counting, Tango's intervals and the tests of all pairs together take half a second",
+    "labels.stand-in-time": "the prior of the empty cells is broken into 13 sticks for each label and draw, nearly nine tenths of the "
+    "posterior's time; fewer draws than 1,000 would leave the ends of the interval too uncertain",
     "labels.time": "macro-F1 of 10,000 labels in 10,000 items: the bootstrap of each system's own interval is drawn, has no answer "
     "for classes of so few items, and is drawn once more: 4 x 10,000 draws over 10,000 cells, nine tenths of the time, for no interval; "
     "beyond 10,000 cells it is not drawn, so that 100,000 labels cost less",

@@ -8,6 +8,7 @@ the peer's, joint tables equal cell by cell.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from sklearn.metrics import f1_score
 
 import steelyard as sy
-from benchmarks.checks import near, same_share
+from benchmarks.checks import near, same, same_share
 from benchmarks.measure_bench import labels, macro_of_table
 from benchmarks.timing import (
     Child,
@@ -31,10 +32,12 @@ from benchmarks.timing import (
     at_least,
     at_most,
     below,
+    cpu,
     duel,
     environment,
     megabytes,
     power,
+    power_of_systems,
     run,
     scratch,
     seconds,
@@ -62,6 +65,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     yield from accuracy(quick=quick)
     yield from signs(quick=quick)
     yield from groups(quick=quick)
+    yield from boards(quick=quick)
     yield from counting(quick=quick)
     yield from files(quick=quick)
 
@@ -269,6 +273,38 @@ def groups(*, quick: bool) -> Iterator[Row]:
         near("group bootstrap", ours()[:2], np.quantile(drawn, [0.025, 0.975]), float(drawn.std()), len(drawn), DRAWS)
         title = f"group bootstrap, {units:,} groups of {n // units:,}, B=1,000: concatenating items"
         yield at_least(goal, title, fight, peer.note)
+
+
+def boards(*, quick: bool) -> Iterator[Row | Unmeasured]:
+    """All pairs of many systems. The peer has right and wrong as arrays already, and gives p of each pair and nothing else."""
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    rng, n, ids = np.random.default_rng(5), 1_000, [f"item {i}" for i in range(1_000)]
+    sizes = (25, 50) if quick else (50, 100, 200)
+    right = [rng.random(n) < 0.5 + 0.3 * system / sizes[-1] for system in range(sizes[-1])]
+    runs = [{"id": ids, "score": one.astype(int)} for one in right]
+    fifty = list(itertools.combinations(right[:50], 2))
+
+    def ours() -> Any:
+        return sy.rank(*runs[:50], test="mcnemar-exact")
+
+    def peer() -> list[float]:
+        return [mcnemar([[(a & b).sum(), (a & ~b).sum()], [(~a & b).sum(), (~a & ~b).sum()]], exact=True).pvalue for a, b in fifty]
+
+    same("a board of 50 systems, p of every pair", [pair.p_value for pair in ours().pairs], peer(), 1e-9)
+    fight = duel(ours, peer, 2 if quick else 5, repeats=1)
+    note = "ours also reads, matches and corrects, and gives intervals, tiers and a sentence for every pair"
+    yield at_least("compare.board-statsmodels", "a board of 50 systems, right or wrong on 1,000 items: statsmodels' mcnemar", fight, note)
+    spent = {size: min(cpu(lambda size=size: sy.rank(*runs[:size])) for _ in range(2 if quick else 3)) for size in sizes}
+    steps = np.diff(np.log(list(spent.values()))) / np.diff(np.log(list(spent)))
+    shown = ", ".join(f"{size}: {seconds(t)}" for size, t in spent.items())
+    time = below("compare.board-time", f"a board of {sizes[-1]} systems, 1,000 items: CPU time", spent[sizes[-1]], seconds)
+    growth = below(
+        "compare.board-growth", "the same: growth with the systems, the steepest step", float(steps.max()), power_of_systems, shown
+    )
+    yield from map(unjudged, (time, growth)) if quick else (time, growth)
+    if quick:
+        yield Unmeasured(("compare.board-time", "compare.board-growth"), "--quick stops at 50 systems")
 
 
 def counting(*, quick: bool) -> Iterator[Row]:

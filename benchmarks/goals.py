@@ -60,6 +60,7 @@ SHOWN = {
     "bytes": lambda x: f"{x / 1e6:,.0f} MB",
     "power of N": lambda x: f"N^{x:.2f}",
     "power of K": lambda x: f"K^{x:.2f}",
+    "power of S": lambda x: f"S^{x:.2f}",
     "share": lambda x: f"{x:.0%}",
 }
 
@@ -105,10 +106,15 @@ GOALS = tuple(
         ("compare.join-shuffled", "two Parquet files of 1e7 rows, beside DuckDB's bare join", "<=", 2.5, "times"),
         ("compare.join-same", "the same, ids in the same order", "<=", 1.5, "times"),
         ("compare.join-memory", "the same: memory", "<=", 2e9, "bytes"),
+        ("compare.board-time", "a board of 200 systems, right or wrong on 1,000 items", "<=", 1.0, "seconds"),
+        ("compare.board-growth", "growth with the systems of a board: that of their pairs", "<=", 2.2, "power of S"),
+        ("compare.board-statsmodels", "a board of 50 systems beside statsmodels' mcnemar, pair by pair", ">=", 1, "times"),
         ("labels.time", "up to 100,000 labels in as many items, each call", "<=", 10, "seconds"),
         ("labels.growth", "growth with the labels at 20,000 items: linear, not the square", "<=", 1.25, "power of K"),
         ("labels.rows", "growth with N where every item has its own label", "<=", 1.25, "power of N"),
         ("labels.sklearn", "not slower than scikit-learn in a loop", ">=", 1, "times"),
+        ("labels.stand-in-time", "MCC of 500 labels without a mistake in 2,000 items", "<=", 1.0, "seconds"),
+        ("labels.stand-in-growth", "the same: growth with the labels", "<=", 1.25, "power of K"),
         ("peers.evalstats", "not slower than evalstats", ">=", 1, "times"),
         ("peers.statgate", "not slower than statgate", ">=", 1, "times"),
         ("peers.errorbars", "not slower than errorbars", ">=", 1, "times"),

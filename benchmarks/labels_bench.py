@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom, binomtest
-from sklearn.metrics import accuracy_score, classification_report, f1_score
+from sklearn.metrics import accuracy_score, classification_report, f1_score, matthews_corrcoef
 
 import steelyard as sy
 from benchmarks.checks import same, same_share
@@ -26,13 +26,13 @@ ITEMS, LABELS = 20_000, (10, 100, 1_000, 10_000)
 SIZES = (1_000, 10_000, 100_000)
 CHECKED = 200  # exchanges by hand, to check p
 SLOW = 1.0  # seconds: what takes longer is timed once
-KEYS = ("labels.time", "labels.growth", "labels.rows", "labels.sklearn")
+KEYS = ("labels.time", "labels.growth", "labels.rows", "labels.sklearn", "labels.stand-in-time", "labels.stand-in-growth")
 Ints = npt.NDArray[np.integer[Any]]
 Three = tuple[Ints, Ints, Ints]
 
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
-    for row in chain(fixed_items(quick=quick), own_labels(quick=quick)):
+    for row in chain(fixed_items(quick=quick), own_labels(quick=quick), stand_in(quick=quick)):
         yield unjudged(row) if quick else row
     if quick:
         yield Unmeasured(KEYS, "--quick stops at 1,000 labels in 20,000 items, and at 1,000 items with a label each")
@@ -66,6 +66,28 @@ def own_labels(*, quick: bool) -> Iterator[Row]:
             yield row
             yield below("labels.time", f"N={n:,}, {n:,} labels, {name}: CPU time", median(fight.ours), seconds)
     yield from taken.growth("labels.rows", "as many labels as items, growth with N", power)
+
+
+def stand_in(*, quick: bool) -> Iterator[Row]:
+    """Without a mistake no bootstrap has an answer, and a posterior stands in for it."""
+    spent: dict[int, float] = {}
+    for k in (50, 500)[: 1 if quick else 2]:
+        truth = np.arange(2_000) % k
+
+        def ours(truth: Ints = truth) -> Any:
+            return sy.measure(truth, truth, metric="mcc")
+
+        row = ours().row
+        same(f"MCC of {k} labels without a mistake", (row.estimate,), (matthews_corrcoef(truth, truth),))
+        if row.interval is None or row.interval.method != "bayes" or not row.interval.low < row.interval.high == 1.0:
+            raise Wrong(f"MCC of {k} labels without a mistake: {row.interval}")
+        spent[k] = min(cpu(ours) for _ in range(3))
+        key = "labels.stand-in-time" if k == 500 else None
+        yield below(key, f"N=2,000, {k} labels without a mistake, MCC: CPU time", spent[k], seconds)
+    if not quick:
+        shown = ", ".join(f"{k}: {seconds(t)}" for k, t in spent.items())
+        steps = np.log(spent[500] / spent[50]) / np.log(10)
+        yield below("labels.stand-in-growth", "the same: growth with the labels K", float(steps), power_of_labels, shown)
 
 
 Made = tuple[str, Row, Duel]  # the call, its row, its times

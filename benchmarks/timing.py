@@ -235,6 +235,10 @@ def power_of_labels(x: float) -> str:
     return f"K^{x:.2f}"
 
 
+def power_of_systems(x: float) -> str:
+    return f"S^{x:.2f}"
+
+
 def machine() -> dict[str, Any]:
     """Facts of the machine and of the packages; no paths, no names."""
     packages = {}
