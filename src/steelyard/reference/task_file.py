@@ -63,12 +63,13 @@ def task_file_of(data: bytes, path: str, *, spec_keys: Iterable[str] = (), metri
     >>> [(entry.line, dict(entry.spec), entry.value) for entry in found.entries]
     [(2, {}, 31.5), (3, {'quant_algo': 'FP8'}, 30.9)]
     """
-    return _read(data, path, check_spec_keys(spec_keys), metric)
+    return _read(data, path, tuple(spec_keys), metric)
 
 
 @lru_cache(maxsize=16)
-def _read(data: bytes, path: str, declared: tuple[str, ...], metric: str | None) -> TaskFile:
+def _read(data: bytes, path: str, spec_keys: tuple[str, ...], metric: str | None) -> TaskFile:
     """The same bytes are read once: a suite asks one file hundreds of times. Nothing in a task file can be changed in place."""
+    declared = check_spec_keys(spec_keys)
     text = decode(data, path)
     root = parse(text, path)
     entries = tuple(
