@@ -23,7 +23,7 @@ VOCABULARY = 50_000
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     n = 100_000 if quick else 1_000_000
-    rounds = 1 if quick else 3
+    rounds = 1 if quick else 2
     with scratch() as folder:
         env = environment(str(Path(folder, "bytecode")))
         for kind, make in (("long-tailed words", of_words), ("one template", of_template)):
