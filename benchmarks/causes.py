@@ -10,7 +10,8 @@ CAUSES = {
     "machine where the goal was set",
     "measure.counting-sklearn": "int8 labels lie at the goal itself and fall to either side from run to run",
     "measure.posterior-time": "30 us in quiet runs; a busy machine slows ours and the peer alike",
-    "split.time": "giving each of 25 million words its number, one by one, is about two fifths of a profile; the machine was busy with other work",
+    "split.time": "giving each of 25 million words its number, one by one, is about two fifths of a profile; "
+    "the machine was busy with other work",
     "files.group-by": "ids must be unique, and sorted hashes prove it in about 0.75 s, where a GROUP BY over the ids took 2.8 s; "
     "without an id column the ratio is 1",
     "compare.call-core": "the call also gives what the peer does not: each system's own interval (two more bootstraps), the interval of "
