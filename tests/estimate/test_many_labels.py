@@ -148,13 +148,15 @@ def test_a_posterior_that_stands_in_for_a_bootstrap_draws_about_as_many_numbers_
     spent = {}
     for labels in (20, 60, 600):
         truth, _, _ = answers(labels, 1200)
-        found = sy.measure(truth, truth, metric="mcc", draws=3000).row
+        answer = sy.measure(truth, truth, metric="mcc", draws=3000)
+        found = answer.row
         assert found.interval is not None
         assert (found.interval.method, found.details.instead_of) == ("bayes", "bca")
         assert found.details.monte_carlo_error is not None
         assert found.interval.high - found.interval.low > 20 * found.details.monte_carlo_error
         table = sy.measure(truth, truth, metric="accuracy").table
         assert table is not None
+        assert any(f"of {believed[-1]:,} draws" in said for said in answer.warnings) == (believed[-1] < 3000)
         spent[labels] = believed[-1] * draws.posterior_numbers(table, 0.5)
     assert believed == [3000, 3000, stand_in_draws(600 + 600 * 13, 3000)]
     assert spent[600] <= FALL_BACK

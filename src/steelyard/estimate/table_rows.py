@@ -117,8 +117,10 @@ def _interval(
             return ends, {} if ends[2] == method else {"instead_of": method}
         if (isinstance(found, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
             return _first_order(metric, statistic, counts, settings, method, name, str(found))
-        settings.warn(given_instead(method, found, "the posterior's", name=name))
-        (low, high, given), details = _bayes(metric, label, counts, _quicker(counts, settings), "bayes")
+        quicker = _quicker(counts, settings)
+        fewer = f", of {quicker.draws:,} draws," if quicker.draws < settings.draws else ""
+        settings.warn(given_instead(method, found, f"the posterior's{fewer}", name=name))
+        (low, high, given), details = _bayes(metric, label, counts, quicker, "bayes")
         # a perfect table lies on the end of its range, which equal tails exclude: the end belongs to what is possible
         return (min(low, estimate), max(high, estimate), given), {**details, "instead_of": method}
     low, high, undefined = found
