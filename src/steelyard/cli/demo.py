@@ -21,8 +21,16 @@ STEPS = [
     ("The same, by the textbook method (Wald, whose intervals are too narrow):", ["measure", "--counts", "12/40", "--interval", "wald"]),
     ("38 of 40 right: what accuracy can we claim at least, with 95% confidence?", ["measure", "--counts", "38/40", "--side", "lower"]),
     (
-        "31 hits, 5 false alarms, 2 misses: F1 with a Bayesian interval:",
-        ["measure", "--tp", "31", "--fp", "5", "--fn", "2", "--interval", "bayes"],
+        "31 hits, 5 false alarms, 2 misses: F1 with a Bayesian interval, and the chance that it is 0.9 or more:",
+        ["measure", "--tp", "31", "--fp", "5", "--fn", "2", "--at-least", ".9"],
+    ),
+    (
+        "A table says 87.4% and 86.1% on 1,319 items, and no more. Is that a difference?",
+        ["audit", "--n", "1319", "87.4", "86.1"],
+    ),
+    (
+        "Split data by a hash of the ids, so that no item changes sides when data are added:",
+        ["split", "digits_logistic.csv", "--train", ".8", "--test", ".2", "--dry-run"],
     ),
     (
         "A real classifier on 899 handwritten digits it has not seen:",
@@ -67,6 +75,7 @@ Try next, on your own predictions (CSV files with the columns id, truth and pred
   steelyard measure preds.csv --by COLUMN --format markdown
   steelyard compare old.csv new.csv
   steelyard compare old.csv new.csv --metric macro_f1 --margin 0.01
+  steelyard split --check train.csv test.csv
   steelyard plan detect --pilot old.csv --theta 0.02
   steelyard record old.csv --task mine --model m
   steelyard check new.csv --task mine --model m
