@@ -257,9 +257,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "inspect":  # a module of this name would stand before Python's own for whoever works in its folder
+        return import_module("steelyard.inspect_plugin")
     if name not in _HOME:
         raise AttributeError(f"module 'steelyard' has no attribute {name!r}")
-    from importlib import import_module
     from types import FunctionType
 
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)

@@ -1,6 +1,6 @@
 """Inside Inspect: metrics with our intervals for `@scorer(metrics=[...])`, and a hook that checks finished runs.
 
-    from steelyard.inspect_plugin import accuracy, check_runs, grouped, mean
+    from steelyard.inspect_plugin import accuracy, check_runs, grouped, mean    # or: from steelyard import inspect
 
     @scorer(metrics=[accuracy(), grouped(accuracy(), "subject")])
     def my_scorer(): ...

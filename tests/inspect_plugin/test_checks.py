@@ -122,3 +122,7 @@ def test_the_exit_code_is_that_of_the_worst_verdict_and_output_is_not_lost() -> 
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (1, "written")
+
+
+def test_it_has_a_short_name_too() -> None:
+    assert sy.inspect is inspect_plugin
