@@ -268,8 +268,9 @@ def once(step: Step, times: int = 1) -> Step:
     def act(request: Request) -> bool | None:
         if not left[0]:
             return None
+        left[0] -= 1  # before it answers: whoever got the answer may be back at once, in another thread
         done = step(request)
-        left[0] -= bool(done)
+        left[0] += not done
         return done
 
     return act

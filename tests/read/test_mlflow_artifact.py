@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,13 +62,19 @@ def runs(mlflow_server: dict[str, Any]) -> list[str]:  # noqa: F811
 
 
 @pytest.fixture(autouse=True)
-def address(mlflow_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:  # noqa: F811
+def address(
+    mlflow_url: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", mlflow_url)
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    before = set(Path(os.environ.get("TMPDIR", "/tmp")).glob("steelyard-*"))
+    own = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(own))  # of this test alone: others make theirs at the same time
     yield
-    assert {path for path in set(Path(os.environ.get("TMPDIR", "/tmp")).glob("steelyard-*")) - before if path.is_dir()} == set()
+    assert [path.name for path in own.glob("steelyard-mlflow-*")] == []  # the plugin of this test session has a folder of its own
 
 
 def test_an_evaluation_table_is_measured_and_compared_where_it_is(runs: list[str]) -> None:

@@ -107,10 +107,6 @@ def _signs(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
     return _flipped("sign-flip", d, asked)
 
 
-def _drawn_signs(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
-    return _flipped("sign-flip-drawn", d, asked, drawn=True)
-
-
 def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
     import numpy as np
 
@@ -121,10 +117,10 @@ def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
     return _flipped("wilcoxon", np.sign(d) * midranks(np.abs(d)) if len(d) else d, asked)
 
 
-def _flipped(name: str, d: FloatArray, asked: CompareOptions, *, drawn: bool = False) -> Test:
+def _flipped(name: str, d: FloatArray, asked: CompareOptions) -> Test:
     from steelyard.infer.paired.signflip import sign_flip
 
-    found = sign_flip(d, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed, drawn=drawn)
+    found = sign_flip(d, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
     details = TestDetails(exact=found.exact, method=found.method, draws=asked.own.draws if found.draws else None)
     return Test(name=name, alternative=asked.alternative, statistic=float(d.sum()), p_value=found.p_value, details=details)
 
@@ -203,11 +199,6 @@ TESTS: dict[str, NamedTest] = {
         says="all ways to flip the signs of the differences, counted or worked out; drawn where neither is possible",
         flips=partial(_same_as_exact, "sign-flip"),
         scores=_signs,
-    ),
-    "sign-flip-drawn": NamedTest(
-        says="the same with signs drawn at random, unless all are counted",
-        flips=partial(_same_as_exact, "sign-flip-drawn"),
-        scores=_drawn_signs,
     ),
     "wilcoxon": NamedTest(says="Wilcoxon's signed ranks: whether the differences are symmetric around 0", scores=_ranks),
     "z": NamedTest(says="the difference over its standard error, held against the normal curve", proportions=_z, families=(DELTA,)),

@@ -304,9 +304,10 @@ def _truth(part: Items) -> Labels | None:
     """The truths as texts, numbers too."""
     if part.truth_value is None:
         return part.truth
-    values, codes = np.unique(part.truth_value, return_inverse=True)  # missing ones are one value, and the last
-    known = values[~np.isnan(values)]
-    return Labels(np.where(codes < len(known), codes, -1), tuple(map(repr, known.tolist())))
+    bits, codes = np.unique(np.ascontiguousarray(part.truth_value, np.float64).view(np.int64), return_inverse=True)  # -0.0 is not 0.0
+    values = bits.view(np.float64)
+    known = ~np.isnan(values)
+    return Labels(np.where(known, np.cumsum(known) - 1, -1)[codes], tuple(map(repr, values[known].tolist())))
 
 
 def changed_contents(items: Items, recorded: Outcomes) -> list[str]:
