@@ -16,7 +16,7 @@ CAUSES = {
     "without an id column the ratio is 1",
     "compare.call-core": "the call also gives what the peer does not: each system's own interval (two more bootstraps), the interval of "
     "the difference, and the chance to be better (draws of a posterior, two thirds of the time)",
-    "compare.swap-sklearn-1e4": "as compare.call-core; the functions inside are 2,000 times faster than the loop",
+    "compare.swap-sklearn-1e4": "as compare.call-core",
     "compare.swap-sklearn-1e5": "as compare.call-core",
     "compare.swap-sklearn-1e6": "as compare.call-core",
     "compare.swap-numpy-1e4": "as compare.call-core",
@@ -29,8 +29,10 @@ CAUSES = {
     "compare.texts": "texts of four bytes a letter are read twice: for a hash, and for the proof that equal hashes are equal texts",
     "compare.redraw-sklearn-1e4": "multinomial draws over some 270 joint cells are 90% of the time; the goal came from compiled code",
     "compare.redraw-sklearn-1e5": "the same: the loop takes 31 s on a quiet machine and 44 s on a busy one, ours 40 ms on both",
-    "compare.sign-flip": "nothing is drawn any more: the transform of the sum is inverted and the inversion proven sound, some 50 ms "
-    "whatever N is, so that a thousand draws of 10,000 items are hardly slower",
+    "compare.sign-flip": "nothing is drawn any more: the transform of the sum is inverted and the inversion proven sound, at a cost "
+    "that hardly depends on N, so that a thousand draws of few items are hardly slower",
+    "compare.exact-scipy": "SciPy's time doubles or halves with the state of the memory allocator; ours is a whole `sy.compare` of some ms",
+    "compare.board-statsmodels": "a tie: ours also matches, corrects, and writes down an interval, tiers and a sentence for every pair",
     "plan.search": "the exact size of Tango's interval is enumerated near 100,000 items; searches by McNemar's test stay below the goal",
     "huge.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a "
     "quiet machine",

@@ -166,7 +166,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
             need="scores in the range of those on record",
             hint="percent and fraction may have been mixed up",
         )
-    return rule.scale, 100.0 if rule.scale == "percent" and (within or is_share(metric)) else 1.0
+    return rule.scale, 100.0 if rule.scale == "percent" and (within or ratio_has_percent(metric)) else 1.0
 
 
 def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
@@ -198,7 +198,7 @@ def within_unit(metric: Metric, runs: list[Items]) -> bool:
     return metric.high == 1.0
 
 
-def is_share(metric: Metric) -> bool:
+def ratio_has_percent(metric: Metric) -> bool:
     """Whether a percentage of the metric is a hundred times its own number, though that may exceed 1: word errors per word."""
     return metric.of_ratio and metric.range_of_data
 

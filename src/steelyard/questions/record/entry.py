@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import settle_rule, unit_of
-from steelyard.estimate.guard.source import is_share, within_unit
+from steelyard.estimate.guard.source import ratio_has_percent, within_unit
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
@@ -105,7 +105,7 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
                 hint='scale="percent", or scale = "percent" in [tasks.NAME] of steelyard.toml',
             )
         return ("fraction" if within else "raw"), 1.0
-    unit = unit_of(wish.scale, within or is_share(found.metric))
+    unit = unit_of(wish.scale, within or ratio_has_percent(found.metric))
     _refuse_above(wish.scale, unit, found)
     return wish.scale, unit
 
@@ -190,7 +190,7 @@ def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: s
             f"the metric was {own} and is {name} now: the drift since the first value starts anew{lost and f'; not kept: {lost}'}"
         )
         return rest
-    within = within_unit(found.metric, [found.items]) or is_share(found.metric)
+    within = within_unit(found.metric, [found.items]) or ratio_has_percent(found.metric)
     old = unit_of(_scale_before(before, place), within)
     if old != unit:
         numbers = ", ".join(f"{key} {value:g}" for key, value in in_scale.items())
