@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.results.base import Result, filled, said_as
+from steelyard.results.base import IF_ANY, Result, ResultPart, filled, said_as
 from steelyard.results.comparison import Difference, System, Test
 from steelyard.results.details import VerdictDetails
-from steelyard.results.measurement import Interval
+from steelyard.results.measurement import Interval, Slice
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
@@ -34,6 +34,45 @@ class JudgedSystem(System):
     sigma_run: float | None = None
     by: str | None = None
     commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSlice(Slice):
+    """The items of a verdict whose column `by` has this value: their scores, their difference, and whether they are worse.
+
+    The bounds of `difference` and `p_value` are each by itself; `p_adjusted` is the slice's among all slices and the whole, None where
+    it was not tested (`note` says why). `mde` is the smallest drop that this slice could be found worse by.
+    """
+
+    n: int
+    reference: float | None = None
+    candidate: float | None = None
+    difference: Difference = field(default_factory=Difference)
+    flips: Mapping[str, int] | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    mde: float | None = None
+    critical: bool = False
+    worse: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceFamily(ResultPart):
+    """How slices were judged beside the whole: which columns, how many were tested (`tested`) and shown, and the shares of alpha.
+
+    `share` of alpha is for the whole, the rest for the tested slices. `p_overall` is the adjusted p-value of the whole, `p_value`
+    the smallest adjusted one of all: that of "nothing is worse anywhere". `losses_needed` are the fewest items that a slice has to lose.
+    """
+
+    by: tuple[str, ...]
+    tested: int
+    shown: int
+    share: float
+    losses_needed: int
+    p_overall: float
+    p_value: float
+    critical_slices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -75,11 +114,19 @@ class Verdict(Result):
     needed: Mapping[str, Any] | None = None
     waiver: Mapping[str, Any] | None = None
     telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
+    slicing: SliceFamily | None = field(default=None, metadata=IF_ANY)
+    slices: tuple[JudgedSlice, ...] = field(default=(), metadata=IF_ANY)
     details: VerdictDetails = field(default_factory=VerdictDetails)
 
     @property
     def p_value(self) -> float | None:
+        """Of the test of all items."""
         return None if self.test is None else self.test.p_value
+
+    @property
+    def p_decisive(self) -> float | None:
+        """The p-value that the verdict rests on, and that a suite takes: with slices, the smallest adjusted one of them and the whole."""
+        return self.p_value if self.slicing is None else self.slicing.p_value
 
     def _said(self) -> Iterator[tuple[str, Any]]:
         """As ever, JSON has the name of the test and the p-value side by side."""

@@ -311,9 +311,9 @@ def judged(
     warnings: list[str],
 ) -> Suite:
     """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
-    counted = [verdict.p_value is not None and verdict.details.not_judged is None for verdict in verdicts]
+    counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
-    adjusted = dict(zip(family, adjust([verdicts[i].p_value or 0.0 for i in family], correction), strict=True))
+    adjusted = dict(zip(family, adjust([verdicts[i].p_decisive or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
     for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
         live = guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today
@@ -327,7 +327,7 @@ def judged(
         counts = _counts_as(guard, verdict, confirmed, live)
         if counts == "unconfirmed" and verdict.theta is None:
             warnings.append(
-                f"{verdict.task} {verdict.model}: significant on its own (p = {verdict.p_value:.2g}), "
+                f"{verdict.task} {verdict.model}: significant on its own (p = {verdict.p_decisive:.2g}), "
                 f"not after correction for {len(family)} guards"
             )
         waiver = None if guard.waiver is None else {**guard.waiver, "in_force": live}
