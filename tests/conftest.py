@@ -12,7 +12,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,51 @@ OFTEN_ENOUGH = re.compile(
 )
 
 
+# Under pytest-xdist the tests of a file stay in one process, and so do those of these files: what they share takes long to make.
+TOGETHER = {
+    "spark": re.compile(r"read/engines/test_spark\.py|\[spark"),
+    "outside": re.compile(r"outside/test_(json_shapes|pages_text)\.py|results/test_round_trip\.py"),
+}
+# They are begun first, then the files that take long for their number of tests, then the largest: small ones fill the gaps at the end.
+LONG = re.compile(r"/test_(browser|run_never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory)\.py")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if OFTEN_ENOUGH.search(item.nodeid):
             item.add_marker(pytest.mark.long)
         mark(item)
+    if hasattr(config, "workerinput"):
+        many = Counter(unit(item.nodeid) for item in items)
+        items.sort(key=lambda item: _turn(unit(item.nodeid), many))
+
+
+def unit(nodeid: str) -> str:
+    """The tests that stay together with this one: a name of `TOGETHER`, or its file."""
+    return next((name for name, tests in TOGETHER.items() if tests.search(nodeid)), nodeid.partition("::")[0])
+
+
+def _turn(name: str, many: Mapping[str, int]) -> tuple[bool, bool, int, str]:
+    return name not in TOGETHER, not LONG.search(name), -many[name], name
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Said here, because `--dist` is an error without pytest-xdist; another `--dist` than that of `-n` alone is left as it is.
+
+    Not by the marker `xdist_group`: pytest 9.2 takes no notice of the name that pytest-xdist 3.8 gives the tests of a group.
+    """
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return unit(nodeid)
+
+    config.option.loadscopereorder = False  # the workers have them in order
+    return Together(config, log)
 
 
 class PatientModule(pytest.Module):
@@ -108,18 +148,6 @@ def pytest_runtest_call() -> Generator[None, Any, Any]:
         raise
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Tests of one group stay in one process; said here, because `--dist` is an error without pytest-xdist.
-
-    The workers read the command line themselves, where it does not stand: they are told as well, and so name the groups of their tests.
-    """
-    if config.getoption("numprocesses", None) and config.getoption("dist", None) == "no":
-        config.option.dist = "loadgroup"
-    if hasattr(config, "workerinput"):
-        config.option.loadgroup = True
-
-
 @pytest.fixture
 def steelyard(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """The command, called in process."""
@@ -134,16 +162,18 @@ def asked_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def answered(asked_in: Path) -> dict[str, Any]:
-    """The questions of `outside/asked.py`, asked once: the tests that look at the answers are in the group "outside"."""
+def answered(asked_in: Path, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The questions of `outside/asked.py`, asked once: the tests that look at the answers are `TOGETHER`."""
     from outside.asked import answers
 
+    if hasattr(request.config, "workerinput"):  # the directory above is that of all workers: a second process finds the file
+        (asked_in.parents[1] / "asked in one process").touch(exist_ok=False)
     return answers(asked_in)
 
 
 @pytest.fixture(scope="module")  # not longer: its event loop runs as long as it does, and other tests have loops of their own
 def browser() -> Iterator[Any]:
-    """Chromium, for the pages: tests that use it are in the group "browser", so that one is started."""
+    """Chromium, for the pages of a file."""
     chromium = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
     reason = "" if chromium else "no Chromium on this machine: apt-get install chromium"
     try:

@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import structure
 from cases import every
 
-pytestmark = pytest.mark.xdist_group("architecture")  # the tree is parsed once
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "steelyard"
 MODULES = sorted(path for path in SRC.rglob("*.py"))

@@ -18,7 +18,6 @@ import pytest
 
 import steelyard as sy
 
-pytestmark = pytest.mark.xdist_group("inspect")
 HERE = Path(__file__).parent
 
 

@@ -16,7 +16,6 @@ from cases import every
 from outside.asked import ASKED, Answered
 from outside.snapshot import ADDED, MEANT, kept
 
-pytestmark = pytest.mark.xdist_group("outside")
 Plain = dict[str, Any]
 NAMES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 KINDS = {

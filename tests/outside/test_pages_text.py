@@ -23,7 +23,6 @@ from outside.asked import ASKED, ENDINGS, FILES, Answered
 from outside.snapshot import MEANT, PAGES
 from steelyard.version import __version__
 
-pytestmark = pytest.mark.xdist_group("outside")
 SAID = "said"
 OF_THIS_MACHINE = ("doctor", "session")  # what is installed, and what pytest says around it: only their JSON is kept
 WRITTEN = "file_"

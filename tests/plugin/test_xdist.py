@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("plugin under xdist")  # its session is run once
 TESTS = """
 import os
 import pytest

@@ -18,7 +18,6 @@ import steelyard as sy
 from mlflow_server import client, mlflow_server, mlflow_url, silent  # noqa: F401 - fixtures
 from steelyard.errors import SourceError, SteelyardError, UsageError
 
-pytestmark = pytest.mark.xdist_group("mlflow")
 N = 60
 # In a process of its own: `mlflow.models.evaluate` loads half of the world, and is not to be loaded here.
 LOGGING = """

@@ -16,7 +16,6 @@ from steelyard.render.formats import FORMATS, result_json
 from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, said_as
 from steelyard.results.catalogue import result_of
 
-pytestmark = pytest.mark.xdist_group("outside")
 QUESTIONS = [
     name
     for name, each in asked.ASKED.items()

@@ -12,7 +12,7 @@ import pytest
 from steelyard.web.pages import plain_link
 from web.board_samples import PLANTED, TOKEN, Project, make_project
 
-pytestmark = [pytest.mark.needs_system, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.needs_system
 GSM = {"task": "gsm8k", "model": "llama-3.1-8b", "spec": {"quant": "FP8"}}
 BAD = {"task": "planted", "model": PLANTED, "spec": {"quant": PLANTED}}
 PHONE = {"viewport": {"width": 360, "height": 740}}

@@ -28,7 +28,6 @@ from steelyard.integrations.mlflow_runs import Experiment
 from steelyard.mlflow_store import parse_tracking
 from steelyard.questions.history.export_mlflow import _ends
 
-pytestmark = pytest.mark.xdist_group("mlflow")
 URL = "sqlite:///runs.db"
 RIGHT = {f"q{i}": float(i % 5 > 0) for i in range(200)}
 

@@ -255,7 +255,7 @@ class Engine:
         return '"' + name.replace('"', '""') + '"'
 
 
-ON_SPARK = [pytest.mark.needs_system, pytest.mark.xdist_group("spark")]
+ON_SPARK = pytest.mark.needs_system
 DATABASES = ["sqlite", "duckdb", pytest.param("postgresql", marks=pytest.mark.needs_system)]
 
 

@@ -45,7 +45,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("ending", ["/*.parquet", ".csv", ".jsonl"])
 def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, ending: str) -> None:
     frames = [spark_files(spark, [f"file://{files}/{run}{ending}"]) for run in "ab"]
@@ -60,7 +59,6 @@ def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, en
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_a_path_on_the_cluster(spark: Any, cluster: Any, files: Path) -> None:
     assert spark.sparkContext.master == cluster.url  # which the call below finds running
     named, plain = (open_on_spark(f"{name}file://{files}/b.csv", {}, master=cluster.url) for name in ("new=", ""))
@@ -69,7 +67,6 @@ def test_a_path_on_the_cluster(spark: Any, cluster: Any, files: Path) -> None:
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_faults_of_the_cluster_are_told_in_a_line(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_text("id,truth,prediction\n1,a,a\n")
     with pytest.raises(SourceError) as caught:
@@ -86,7 +83,6 @@ def test_faults_of_the_cluster_are_told_in_a_line(spark: Any, tmp_path: Path) ->
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_views_are_dropped_with_their_source(spark: Any) -> None:
     source = spark_source(spark.range(3).selectExpr("id", "1.0 AS score"), {})
     view = source.table.relation.strip("`")
@@ -106,7 +102,6 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_the_command_on_a_classic_master(spark: Any, cluster: Any, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--engine", "spark", "--master", cluster.url]
     there = said(capsys, "measure", f"file://{files}/a/*.parquet", "--metric", "macro_f1", *asked)
@@ -120,7 +115,6 @@ def test_the_command_on_a_classic_master(spark: Any, cluster: Any, files: Path, 
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_spark_connect_gives_the_same_answers(connect_url: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the command, and in Python; in a process of its own: a classic session and Spark Connect do not live in one."""
     script = """
@@ -167,7 +161,6 @@ def test_what_cannot_be_asked_of_spark() -> None:
 
 
 @pytest.mark.needs_system
-@pytest.mark.xdist_group("spark")
 def test_a_worker_killed_in_the_middle_of_a_job(spark: Any, cluster: Any) -> None:
     """Spark runs the lost tasks again elsewhere: every row is counted, and counted once. One worker is left then."""
     slowly = "concat('label ', id % 3, substr(reflect('java.lang.Thread', 'sleep', 100L), 1, 0))"

@@ -15,7 +15,7 @@ from steelyard.questions.report.report import report
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 PAGES = ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "leaderboard", "plan", "run", "drift", "lint"]
-pytestmark = [pytest.mark.needs_system, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.needs_system
 
 
 class Seen:
