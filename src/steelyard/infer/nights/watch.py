@@ -1,0 +1,400 @@
+"""A suite watched night after night: a growing baseline, evidence per task and of all together, an alarm, and what follows from it.
+
+The state is a cache: replaying the stored runs makes it anew, and decides every night as it was decided.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import UsageError
+from steelyard.infer.nights.answers import TaskAnswers, TaskRun, check_run
+from steelyard.infer.nights.bag import BagEvidence
+from steelyard.infer.nights.detector import ALLOWANCE, POOL_SHARE, STRENGTHS, alarm_line, moved, shortfall, suite_evidence, teaching
+from steelyard.infer.normal import lower_tail
+from steelyard.infer.suite.closed_testing import SuiteJudgement, TaskEvidence, judge_tasks
+from steelyard.infer.suite.pooled import scores_z
+
+FloatArray = npt.NDArray[np.float64]
+LONGEST = 30  # nights since a change that are averaged
+GATE_SHARE, GATE_ALPHA = 0.5, 0.05  # of the test on new items after an alarm
+SHOWN = 10  # items that fell most, by name
+TARGETS = ("items", "runs")
+FORMAT = 1
+ENOUGH_NIGHTS = 20  # before the correlation of consecutive nights is told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """One run of the suite. A declared deterministic model counts once per commit as long as its answers stay the same."""
+
+    run: str
+    tasks: Mapping[str, TaskRun]
+    commit: str | None = None
+    deterministic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightDecision:
+    """What a night came to.
+
+    verdict: pass, regression, or changed (worse on these very items; not shown for new ones). alarm: the evidence crossed the
+    line tonight. since: the first run of the change. named: tasks that the test on new items names. items: (task, item) that
+    fell most. counted: tasks that moved the evidence; none for a repeated deterministic run or while a regression stands.
+    """
+
+    run: str
+    verdict: str
+    alarm: bool
+    evidence: float
+    line: float
+    pool_z: float | None = None
+    pool_v: float | None = None
+    task_z: Mapping[str, float] = field(default_factory=dict)
+    task_v: Mapping[str, float] = field(default_factory=dict)
+    counted: tuple[str, ...] = ()
+    since: str | None = None
+    unacknowledged: bool = False
+    named: tuple[str, ...] = ()
+    items: tuple[tuple[str, str], ...] = ()
+
+
+class Unit:
+    """A task, or the pool: its earlier z, its four detectors, and the chart that dates a change."""
+
+    def __init__(self) -> None:
+        self.z: list[tuple[int, float]] = []
+        self.detectors: FloatArray = np.zeros(len(STRENGTHS))
+        self.chart = 0.0
+        self.zero = -1  # the run at which the chart last stood at 0
+
+    def earlier(self) -> list[float]:
+        return [z for _, z in self.z]
+
+    def seen(self, run: int, z: float) -> float:
+        """v of a night; detectors and chart move."""
+        v, _ = shortfall(z, teaching(self.earlier()))
+        self.z.append((run, z))
+        self.detectors = moved(self.detectors, v)
+        self.chart = max(0.0, self.chart + v - ALLOWANCE)
+        if self.chart == 0:
+            self.zero = run
+        return v
+
+    def restart(self, run: int) -> None:
+        self.detectors, self.chart, self.zero = np.zeros(len(STRENGTHS)), 0.0, run
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"z": [list(pair) for pair in self.z], "detectors": self.detectors.tolist(), "chart": self.chart, "zero": self.zero}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Unit:
+        out = cls()
+        out.z = [(int(run), float(z)) for run, z in plain["z"]]
+        out.detectors = np.array(plain["detectors"], float)
+        out.chart, out.zero = float(plain["chart"]), int(plain["zero"])
+        return out
+
+
+class NightlyWatch:
+    """Nights of a suite against a budget of false alarms a year.
+
+    Every night is held against all runs of the baseline (`bag`); z of the tasks and of their pool move detectors (`detector`);
+    evidence at `runs_per_year / false_alarms` or more is an alarm. Then the nights since the change, against the first baseline,
+    are tested for new items (`judge_tasks`, half of 5% for the pool): regression, or changed. A regression stands until
+    `accept` or `fixed`. Values are turned so that up is good. Assumes: runs are independent from night to night, and nothing but
+    chance differs between them. Under that, on average at most about `false_alarms` a year, over the whole suite.
+    Reference: ShinRamdasRinaldo2024; VovkPetej2021; Page1954 for the chart.
+
+    >>> ids, right = [str(i) for i in range(40)], np.arange(40) < 36
+    >>> watch = NightlyWatch([Night(run="r1", tasks={"t": TaskRun(ids=ids, values=right)})])
+    >>> broken = np.arange(40) < 20
+    >>> nights = [right] * 5 + [broken] * 2
+    >>> [watch.judge(Night(run=f"n{i}", tasks={"t": TaskRun(ids=ids, values=v)})).verdict for i, v in enumerate(nights)][-3:]
+    ['pass', 'regression', 'regression']
+    >>> watch.accept()
+    >>> watch.judge(Night(run="n7", tasks={"t": TaskRun(ids=ids, values=broken)})).verdict
+    'pass'
+    """
+
+    def __init__(
+        self,
+        reference: Sequence[Night],
+        *,
+        false_alarms: float = 1.0,
+        runs_per_year: float = 365.0,
+        target: str = "items",
+        ranges: Mapping[str, float] | None = None,
+        seed: int = 0,
+    ) -> None:
+        if target not in TARGETS:
+            raise UsageError(f"cannot watch for {target!r}", need=f"one of {', '.join(TARGETS)}")
+        self.line = alarm_line(false_alarms, runs_per_year)
+        self.false_alarms, self.runs_per_year, self.target, self.seed = float(false_alarms), float(runs_per_year), target, seed
+        self.ranges = dict(ranges or {})
+        self.restart(reference)
+
+    def restart(self, reference: Sequence[Night]) -> None:
+        """Begin anew with these reference runs: baseline, first baseline and evidence, as after an intended change."""
+        if not reference:
+            raise UsageError("Nights need at least one reference run.", got="no reference run", need="at least one")
+        self.runs: list[tuple[str, str | None]] = []  # (id, commit); a run is known by its place
+        self.tasks: dict[str, TaskAnswers] = {}
+        self.units: dict[str, Unit] = {}
+        self.pool = Unit()
+        self.baseline: list[int] = []
+        self.first: list[int] = []  # the first baseline, which the test on new items is made against
+        self.first_grows = True
+        self.since: list[int] = []  # runs of a regression that nobody has acknowledged
+        self._named: tuple[str, ...] = ()
+        for night in reference:
+            place, columns = self._taken(night)
+            found = self._found(columns, night.run)
+            for name, one in found.items():
+                self.units[name].z.append((place, one.z))
+            z = self._pooled(found)
+            if z is not None:
+                self.pool.z.append((place, z))
+            self._keep(place, columns)
+            self._into_baseline(place)
+        for unit in (self.pool, *self.units.values()):
+            unit.restart(len(self.runs) - 1)
+
+    @property
+    def red(self) -> bool:
+        """Whether a regression stands that nobody has acknowledged."""
+        return bool(self.since)
+
+    @property
+    def evidence(self) -> float:
+        """Of the whole suite, to be held against `line`."""
+        tasks = np.array([self.units[name].detectors for name in self.tasks])
+        return suite_evidence(self.pool.detectors, tasks)
+
+    def judge(self, night: Night) -> NightDecision:
+        """Decide about one more night. A night that cannot be read changes nothing."""
+        place, columns = self._taken(night)
+        if self.red:
+            self._keep(place, columns)
+            self.since.append(place)
+            return self._decided(night.run, "regression", since=self.runs[self.since[0]][0], unacknowledged=True, named=self._named)
+        repeated = {name for name, column in columns.items() if night.deterministic and self._repeats(name, column, night.commit, place)}
+        columns = {name: column for name, column in columns.items() if name not in repeated}
+        found = self._found(columns, night.run)
+        pool_z = self._pooled(found)
+        task_v = {name: self.units[name].seen(place, one.z) for name, one in found.items()}
+        pool_v = None if pool_z is None else self.pool.seen(place, pool_z)
+        self._keep(place, columns)
+        if columns:
+            self._into_baseline(place)
+        shown = {
+            "pool_z": pool_z,
+            "pool_v": pool_v,
+            "task_z": {name: one.z for name, one in found.items()},
+            "task_v": task_v,
+            "counted": tuple(found),
+        }
+        if self.evidence < self.line:
+            return self._decided(night.run, "pass", **shown)
+        return self._alarm(night.run, place, shown)
+
+    def evidence_against(self, night: Night) -> tuple[dict[str, float], float | None]:
+        """(p of each task, p of the pool) of a night by itself, for a confirmation the same night. Nothing moves.
+
+        The p-values know how much earlier nights have varied. Reference: Student1908.
+        """
+        twin = copy.deepcopy(self)
+        place, columns = twin._taken(night)
+        found = twin._found(columns, night.run)
+        pool_z = twin._pooled(found)
+        by_task = {name: lower_tail(-twin.units[name].seen(place, one.z)) for name, one in found.items()}
+        return by_task, None if pool_z is None else lower_tail(-twin.pool.seen(place, pool_z))
+
+    # ---- after an alarm ------------------------------------------------------------------------------------------------------
+
+    def accept(self) -> None:
+        """The change is intended: the baseline, and the first baseline with it, begin at the change."""
+        since = self._acknowledged("accept")
+        self.first, self.first_grows = list(since), True
+        self._start_baseline(since)
+
+    def fixed(self) -> None:
+        """The cause is gone: the baseline is the first one again, and the nights from now on."""
+        self._acknowledged("fixed")
+        self._start_baseline(self.first)
+
+    def _acknowledged(self, how: str) -> list[int]:
+        if not self.red:
+            raise UsageError(
+                f"Nothing to acknowledge as {how}: no regression stands.", got="no regression", need="a regression that stands"
+            )
+        since, self.since, self._named = self.since, [], ()
+        return since
+
+    def _alarm(self, run: str, place: int, shown: Mapping[str, Any]) -> NightDecision:
+        evidence = self.evidence
+        since = self._since_change(place)
+        healthy = [z for at, z in self.pool.z if at not in since]
+        if self.first_grows:
+            self.first = [at for at in self.first if at not in since]
+            self.first_grows = False
+        gate, items = self._gate(since, healthy)
+        through = self.target == "runs" or gate.p_value <= GATE_ALPHA
+        named = tuple(list(self.tasks)[i] for i in gate.named)
+        for unit in (self.pool, *self.units.values()):
+            unit.restart(place)
+            unit.z = [(at, z) for at, z in unit.z if at not in since]
+        if through:
+            self.since, self._named = since, named
+            self._start_baseline([at for at in self.baseline if at not in since])
+        else:
+            self._start_baseline(since)
+        verdict = "regression" if through else "changed"
+        said = {**shown, "alarm": True, "since": self.runs[since[0]][0], "named": named, "items": items, "evidence": evidence}
+        return self._decided(run, verdict, **said)
+
+    def _since_change(self, place: int) -> list[int]:
+        """The nights since the chart of the strongest unit last stood at 0: tonight at least, thirty at most."""
+        share = (1 - POOL_SHARE) / max(1, len(self.tasks))
+        units = [(POOL_SHARE * float(self.pool.detectors.mean()), self.pool)]
+        units += [(share * float(self.units[name].detectors.mean()), self.units[name]) for name in self.tasks]
+        strongest = max(units, key=lambda pair: pair[0])[1]
+        return [*[at for at in self.baseline if at > strongest.zero and at != place][1 - LONGEST :], place]
+
+    def _gate(self, since: Sequence[int], healthy: Sequence[float]) -> tuple[SuiteJudgement, tuple[tuple[str, str], ...]]:
+        """Item by item, the nights since the change less the first baseline, judged as one suite for new items."""
+        evidence, fell = [], []
+        for name, task in self.tasks.items():
+            (count, mean), (first_count, first_mean) = task.means(since), task.means(self.first)
+            both = (count > 0) & (first_count > 0)
+            d = mean[both] - first_mean[both]
+            if not d.any():
+                evidence.append(TaskEvidence(p_value=1.0, z=0.0, informative=False))
+                continue
+            sides = int(count[both].max()), int(first_count[both].max())
+            fewest = None if sides[0] == sides[1] else min(sides)
+            z = scores_z(d, reach=self.ranges.get(name, task.reach()), fewest_runs=fewest)
+            evidence.append(TaskEvidence(p_value=lower_tail(-z), z=z))
+            rows = np.flatnonzero(both)
+            worst = np.argsort(d, kind="stable")[:SHOWN]
+            fell += [(float(d[i]), name, task.ids[rows[i]]) for i in worst.tolist() if d[i] < 0]
+        items = tuple((name, one) for _, name, one in sorted(fell)[:SHOWN])
+        return judge_tasks(evidence, alpha=GATE_ALPHA, share=GATE_SHARE, earlier=teaching(healthy)), items
+
+    # ---- the parts of a night ----------------------------------------------------------------------------------------------------
+
+    def _taken(self, night: Night) -> tuple[int, dict[str, npt.NDArray[Any]]]:
+        """The place of a run, and its answers over the items of each task."""
+        if not night.tasks:
+            raise UsageError(f"The run {night.run!r} has no tasks.", got="no tasks", need="at least one")
+        if any(name == night.run for name, _ in self.runs):
+            raise UsageError(f"The run {night.run!r} has been judged already.", got=f"{night.run!r} twice", need="each run once")
+        for name, run in night.tasks.items():  # all of them before the first is taken
+            check_run(run, name)
+        for name in night.tasks:
+            if name not in self.tasks:
+                self.tasks[name], self.units[name] = TaskAnswers(), Unit()
+                self.units[name].zero = len(self.runs) - 1
+        columns = {name: self.tasks[name].column(run) for name, run in night.tasks.items()}
+        self.runs.append((night.run, night.commit))
+        return len(self.runs) - 1, columns
+
+    def _found(self, columns: Mapping[str, npt.NDArray[Any]], run: str) -> dict[str, BagEvidence]:
+        out = {}
+        for name, column in columns.items():
+            digest = hashlib.sha256(f"{name}|{run}".encode()).digest()
+            found = self.tasks[name].against_baseline(column, [self.seed, int.from_bytes(digest[:8], "big")])
+            if found is not None:
+                out[name] = found
+        return out
+
+    def _pooled(self, found: Mapping[str, BagEvidence]) -> float | None:
+        """The centred sum of the tasks' z over sqrt(m); None while fewer than half of the tasks are there."""
+        if not found or 2 * len(found) < len(self.tasks):
+            return None
+        return math.fsum(one.z - one.mean_z for one in found.values()) / math.sqrt(len(found))
+
+    def _repeats(self, name: str, column: npt.NDArray[Any], commit: str | None, place: int) -> bool:
+        return commit is not None and any(
+            self.tasks[name].same_as(at, column) for at, (_, own) in enumerate(self.runs) if own == commit and at != place
+        )
+
+    def _keep(self, place: int, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        for name, column in columns.items():
+            self.tasks[name].add(place, column)
+
+    def _into_baseline(self, place: int) -> None:
+        self.baseline.append(place)
+        if self.first_grows:
+            self.first.append(place)
+        for task in self.tasks.values():
+            if place in task.columns:
+                task.extend_baseline(place)
+
+    def _start_baseline(self, runs: Iterable[int]) -> None:
+        self.baseline = list(runs)
+        kept = {*self.baseline, *self.first, *self.since}
+        for task in self.tasks.values():
+            task.start_baseline(self.baseline)
+            task.forget_all_but(kept)
+
+    def _decided(self, run: str, verdict: str, **said: Any) -> NightDecision:
+        return NightDecision(**{"run": run, "verdict": verdict, "alarm": False, "evidence": self.evidence, "line": self.line, **said})
+
+    def night_correlation(self) -> float | None:
+        """How the pooled z of consecutive nights correlate; None for fewer than twenty. Noise that lasts alarms more often.
+
+        Well above 2 / sqrt(nights), the number of false alarms is not what the budget says. Reference: Page1954.
+        """
+        z = np.array(self.pool.earlier())
+        if len(z) < ENOUGH_NIGHTS or np.ptp(z) == 0:
+            return None
+        away = z - z.mean()
+        return float(away[1:] @ away[:-1] / (away @ away))
+
+    # ---- as JSON -------------------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {
+            "format": FORMAT,
+            "false_alarms": self.false_alarms,
+            "runs_per_year": self.runs_per_year,
+            "target": self.target,
+            "seed": self.seed,
+            "ranges": self.ranges,
+            "runs": [list(run) for run in self.runs],
+            "baseline": self.baseline,
+            "first": self.first,
+            "first_grows": self.first_grows,
+            "since": self.since,
+            "named": list(self._named),
+            "pool": self.pool.to_dict(),
+            "units": {name: unit.to_dict() for name, unit in self.units.items()},
+            "tasks": {name: task.to_dict() for name, task in self.tasks.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> NightlyWatch:
+        """The watch that `to_dict` wrote."""
+        if plain.get("format") != FORMAT:
+            raise UsageError("cannot read this state of nights", got=f"format {plain.get('format')!r}", need=f"format {FORMAT}")
+        out = cls.__new__(cls)
+        out.false_alarms, out.runs_per_year = float(plain["false_alarms"]), float(plain["runs_per_year"])
+        out.line = alarm_line(out.false_alarms, out.runs_per_year)
+        out.target, out.seed, out.ranges = str(plain["target"]), int(plain["seed"]), dict(plain["ranges"])
+        out.runs = [(str(run), commit) for run, commit in plain["runs"]]
+        out.baseline, out.first, out.since = ([int(at) for at in plain[key]] for key in ("baseline", "first", "since"))
+        out.first_grows, out._named = bool(plain["first_grows"]), tuple(plain["named"])
+        out.pool = Unit.from_dict(plain["pool"])
+        out.units = {name: Unit.from_dict(unit) for name, unit in plain["units"].items()}
+        out.tasks = {name: TaskAnswers.from_dict(task) for name, task in plain["tasks"].items()}
+        return out
