@@ -37,7 +37,8 @@ CAUSES = {
     "huge.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a "
     "quiet machine",
     "huge.join-jsonl-cpu": "the file is parsed twice: once to prove that the strict reader would agree, once to join",
-    "endpoint.throughput": "the only goal on the clock besides pages and reports: on a busy machine the threads wait for a core",
+    "endpoint.throughput": "on the clock: on a busy machine the client and the server wait for a core",
+    "endpoint.throughput-512": "on the clock: on two cores the client and the server have one each, and other work takes from both",
     "serve.first-paint": "server time on the clock: the overview groups over the whole table, and a busy machine doubles it",
     "peers.errorbars": "`sy.compare` matches ids, checks, warns and computes what the report needs; errorbars takes two arrays as they "
     "come; the functions inside `sy.compare` are faster than errorbars' (the row without a target)",

@@ -19,7 +19,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.models.address import is_loopback, shown
 from steelyard.evaluate.models.endpoint import RetryPolicy, asked_to_wait
-from steelyard.evaluate.models.http_client import HttpClient, Reply, Timeouts, TransportError
+from steelyard.evaluate.models.http_client import HttpClient, Timeouts
+from steelyard.evaluate.models.response import Reply, TransportError
 from steelyard.redaction import redact, redact_bytes
 from steelyard.version import __version__
 

@@ -6,7 +6,9 @@ let a judge have its say, and write the answer down before anybody sees it. All 
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import math
 import queue
 import threading
@@ -81,12 +83,63 @@ class WorkerPool:
                 first = first or fault
         return first
 
+    def dismiss(self) -> None:
+        """End after what is under way."""
+        self.closed.set()
+        for _ in self.threads:
+            self.waiting.put(None)
 
-def dismiss(desks: Sequence[WorkerPool]) -> None:
+
+class SharedThread:
+    """The same for a model that can be asked any number of things from one thread (`all_at_once`), which starts with the first ask."""
+
+    batch = 1
+
+    def __init__(self, model: Model, journal: Journal | None, most: int) -> None:
+        self.model, self.journal, self.most = model, journal, max(1, most)
+        self.threads: list[threading.Thread] = []
+        self._asked: Any = None
+
+    def take(self, batch: Batch, arrivals: queue.SimpleQueue[Arrival]) -> None:
+        if self._asked is None:
+            self._asked = self.model.all_at_once(self.most, functools.partial(self._arrived, arrivals))  # type: ignore[attr-defined]
+            self.threads.append(self._asked.thread)
+        for each in batch:
+            self._asked.take(each)
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody still works here."""
+        return any(thread.is_alive() for thread in self.threads)
+
+    def dismiss(self) -> None:
+        """End after what is under way."""
+        if self._asked is not None:
+            self._asked.dismiss()
+
+    def _arrived(self, arrivals: queue.SimpleQueue[Arrival], over: Sequence[tuple[tuple[int, Ask], Answer | None, Any]]) -> None:
+        """Write down what was answered, all of it in one write, and hand it on."""
+        answered = [(ask, plain_answer(answer)) for (_, ask), answer, _ in over if answer is not None]
+        fault: BaseException | None = next((fault for _, _, fault in over if fault is not None), None)
+        kept: Iterator[Answer | None] = iter([answer for _, answer in answered])
+        if self.journal is not None and answered:
+            try:
+                self.journal.add_all(self.model, answered)
+            except BaseException as unwritten:
+                kept, fault = itertools.repeat(None), fault or unwritten
+        arrivals.put(([place for place, _, _ in over], [None if answer is None else next(kept) for _, answer, _ in over], fault))
+
+
+def dismiss(desks: Sequence[WorkerPool | SharedThread]) -> None:
     for desk in desks:
-        desk.closed.set()
-        for _ in desk.threads:
-            desk.waiting.put(None)
+        desk.dismiss()
+
+
+def desk_of(model: Model, journal: Journal | None, after: After | None, most: int) -> WorkerPool | SharedThread:
+    """Who asks this model: one thread where that is enough, otherwise one for each ask that is under way. A judge needs those."""
+    if after is None and getattr(model, "one_thread", False):
+        return SharedThread(model, journal, most)
+    return WorkerPool(model, journal, after, most)
 
 
 MAX_ERROR_RATE = 0.05
@@ -208,7 +261,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         self._asks: Iterator[Ask] = iter(asks)
         self._journal, self._models = journal, list(models)
         self._max_error_rate, self._progress = max_error_rate, progress
-        self._desks = [WorkerPool(model, journal, after, concurrency or model.concurrency) for model in self._models]
+        self._desks = [desk_of(model, journal, after, concurrency or model.concurrency) for model in self._models]
         self._arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
         self._step = sum(desk.batch for desk in self._desks)
         self._window = ahead or 2 * sum(desk.batch * desk.most for desk in self._desks)

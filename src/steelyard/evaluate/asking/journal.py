@@ -15,7 +15,7 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
@@ -98,15 +98,19 @@ class Journal:
     def add(self, ask: Ask, model: Model, answer: Answer) -> Answer:
         """Write an answer down, and return it as it will be read back (NumPy's numbers as Python's, tuples as lists)."""
         answer = plain_answer(answer)
-        key = self._key(ask, model)
-        told = {name: value for name, default in _DEFAULTS.items() if (value := getattr(answer, name)) != default or name == "said"}
-        if answer.more:
-            told["more"] = answer.more
-        line = _line({"key": key.hex(), "id": ask.case.id, "repeat": ask.repeat, "model": ask.model, "answer": told})
-        with self._writing:
-            self._append(line)
-            self._remember(key, self._end - len(line), len(line), answer.error)
+        self.add_all(model, [(ask, answer)])
         return answer
+
+    def add_all(self, model: Model, answered: Sequence[tuple[Ask, Answer]]) -> None:
+        """Write plain answers (`plain_answer`) of one model down, all in one write."""
+        keys = [self._key(ask, model) for ask, _ in answered]
+        lines = [_answer_line(key, ask, answer) for key, (ask, answer) in zip(keys, answered, strict=True)]
+        with self._writing:
+            offset = self._end
+            self._append(b"".join(lines))
+            for key, line, (_, answer) in zip(keys, lines, answered, strict=True):
+                self._remember(key, offset, len(line), answer.error)
+                offset += len(line)
 
     def close(self) -> None:
         """Everything on the disk, and the journal free for others."""
@@ -150,7 +154,7 @@ class Journal:
     # ---- writing -----------------------------------------------------------------------------------------------------
 
     def _append(self, line: bytes) -> None:
-        """One line in one write; a part of a line, which a full disk leaves, is taken back."""
+        """A line, or several, in one write; a part of it, which a full disk leaves, is taken back."""
         if self._fault is not None:
             raise self._fault
         if self._closing.is_set():  # a thread that was given up comes late; the handle may be another file's by now
@@ -323,6 +327,13 @@ def _line(record: Mapping[str, Any]) -> bytes:
     # ASCII, so that no lone surrogate of a model's text can stop the run.
     body = redact(json.dumps(record, separators=(",", ":"))).encode()
     return b'%s,"sum":"%08x"}\n' % (body[:-1], zlib.crc32(body))
+
+
+def _answer_line(key: bytes, ask: Ask, answer: Answer) -> bytes:
+    told = {name: value for name, default in _DEFAULTS.items() if (value := getattr(answer, name)) != default or name == "said"}
+    if answer.more:
+        told["more"] = answer.more
+    return _line({"key": key.hex(), "id": ask.case.id, "repeat": ask.repeat, "model": ask.model, "answer": told})
 
 
 def _sound(line: bytes) -> bool:

@@ -19,6 +19,8 @@ from steelyard.evaluate.asking.asks import Answer
 from steelyard.redaction import redact, redacted
 
 _FIELDS = frozenset(field.name for field in fields(Answer))
+_FACTS = tuple(field.name for field in fields(Answer) if field.name not in ("said", "more", "error"))
+_TEXTS = ("said", "error", "finish", "refusal", "served_by", "judgement")
 _SAID = ("said", "text", "prediction")  # the names under which programs hand over an answer
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 LONGEST = 200  # characters of a message that are kept
@@ -79,10 +81,14 @@ def plain_answer(answer: Any) -> Answer:
     if not isinstance(answer, Answer):
         return answer_of(answer)
     try:
-        said, more = plain(answer.said, "what the model said"), plain(answer.more, "what came with an answer")
-        known = {name: getattr(answer, name) for name in _FIELDS - {"said", "more", "error"} if getattr(answer, name) is not None}
-        error = None if answer.error is None else str(answer.error)
-        return without_secrets(replace(answer, said=said, more=more, error=error, **_checked(known)))
+        found = _checked({name: value for name in _FACTS if (value := getattr(answer, name)) is not None})
+        found["said"] = plain(answer.said, "what the model said")
+        if answer.error is not None:
+            found["error"] = str(answer.error)
+        if answer.more or type(answer.more) is not dict:
+            found["more"] = plain(answer.more, "what came with an answer")
+        changed = {name: value for name, value in found.items() if value is not getattr(answer, name)}
+        return without_secrets(replace(answer, **changed) if changed else answer)
     except DataError as fault:
         return Answer(error=f"unusable answer: {fault.got}")
     except Exception as fault:  # objects of a model may fail in any way when they are looked at
@@ -91,14 +97,17 @@ def plain_answer(answer: Any) -> Answer:
 
 def without_secrets(answer: Answer) -> Answer:
     """The answer without keys that somebody repeated in it. Tokens that spell one together are not kept either."""
-    more = redacted(answer.more)
+    more = redacted(answer.more) if answer.more else answer.more
     tokens = more.get("logprobs") if isinstance(more, Mapping) else None
     if isinstance(tokens, list):
         spelt = "".join(str(each.get("token")) for each in tokens if isinstance(each, Mapping))
         if redact(spelt) != spelt:
             more = {**more, "logprobs": None}
-    known = {name: redact(value) for name in _FIELDS if isinstance(value := getattr(answer, name), str)}
-    return replace(answer, **{**known, "more": more})
+    texts = {name: value for name in _TEXTS if isinstance(value := getattr(answer, name), str)}
+    changed: dict[str, Any] = {name: clean for name, value in texts.items() if (clean := redact(value)) != value}
+    if more is not answer.more:
+        changed["more"] = more
+    return replace(answer, **changed) if changed else answer
 
 
 def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:

@@ -9,7 +9,7 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -20,16 +20,14 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.asking.plain import without_secrets
 from steelyard.evaluate.models.address import PATHS, address, credentials, is_loopback, shown
-from steelyard.evaluate.models.http_client import HttpClient, Reason, Reply, Timeouts, TransportError
+from steelyard.evaluate.models.conversations import Arrived, Conversations, RunEnded, Steps, Wanted
+from steelyard.evaluate.models.http_client import HttpClient, Timeouts
 from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, of_prompt, words_of
+from steelyard.evaluate.models.response import Reason, Reply, TransportError
 from steelyard.redaction import redact, redact_bytes, remember
 from steelyard.version import __version__
 
 LONGEST = 60.0  # seconds: no pause and no wait is longer, whatever a server says
-
-
-class RunEnded(Exception):
-    """The run ends: what waits for its turn or for a retry is not to be asked any more."""
 
 
 def worth_a_retry(status: int) -> bool:
@@ -139,13 +137,24 @@ class RateLimiter:
             with self._free:
                 while self._under_way >= self.allowed and not self._ended.is_set():
                     self._free.wait()
-                if self._ended.is_set():
-                    raise RunEnded
-                pause = self._paused_until - self._clock()
-                if pause <= 0:
-                    self._under_way += 1
-                    return self._round
+                turn, pause = self._turn()
+            if turn is not None:
+                return turn
             self._sleep(pause)
+
+    def try_enter(self) -> tuple[int | None, float]:
+        """A turn, if there is one now; otherwise None, and the seconds after which to try again (infinite: when somebody leaves)."""
+        with self._free:
+            return (None, math.inf) if self._under_way >= self.allowed and not self._ended.is_set() else self._turn()
+
+    def _turn(self) -> tuple[int | None, float]:
+        if self._ended.is_set():
+            raise RunEnded
+        pause = self._paused_until - self._clock()
+        if pause > 0:
+            return None, pause
+        self._under_way += 1
+        return self._round, 0.0
 
     def leave(self) -> None:
         """A request is over."""
@@ -222,6 +231,7 @@ class Endpoint:
     """
 
     batch = 1
+    one_thread = Conversations.possible()
 
     def __init__(
         self,
@@ -271,6 +281,7 @@ class Endpoint:
         self._clock, self._lock, self._reached, self._answered = clock, threading.Lock(), False, False
         self._path = url.path + PATHS[api] + (f"?{url.query}" if url.query else "")
         self._wire = HttpClient(f"{url.scheme}://{url.netloc}", timeouts=timeouts, tls=tls)
+        self._talking: list[Conversations] = []
         authorization, hidden = credentials(key, url)
         for each in hidden:
             remember(each)
@@ -313,6 +324,8 @@ class Endpoint:
     def stop(self) -> None:
         """Begin nothing more: asks that wait for their turn or for a retry are answered with an error at once."""
         self.pace.stop()
+        for each in self._talking:
+            each.ring()
 
     def close(self) -> None:
         """Stop, and let go of the connections."""
@@ -322,15 +335,52 @@ class Endpoint:
     # ---- one ask -----------------------------------------------------------------------------------------------------
 
     def _answer(self, ask: Ask) -> Answer:
+        """Ask, and wait for everything that has to be waited for."""
+        steps = self._steps(ask)
+        try:
+            wanted = next(steps)
+            while True:
+                try:
+                    found = self._waited_for(wanted)
+                except Exception as fault:
+                    wanted = steps.throw(fault)
+                else:
+                    wanted = steps.send(found)
+        except StopIteration as end:
+            answer: Answer = end.value
+            return answer
+
+    def _waited_for(self, wanted: Wanted) -> int | Reply | None:
+        if wanted is None:
+            return self.pace.enter()
+        if isinstance(wanted, bytes):
+            return self._wire.send(self._path, wanted, self._headers)
+        self.pace.rest(wanted)
+        return None
+
+    def all_at_once(self, most: int, arrived: Arrived) -> Conversations:
+        """One thread for any number of asks, at most so many at once. `arrived` is called in it, with the asks that are over."""
+        begun = Conversations(self._steps_of_many, self._wire, self.pace, self._path, self._headers, most, arrived)
+        self._talking = [*(each for each in self._talking if each.thread.is_alive()), begun]
+        return begun
+
+    def _steps_of_many(self, ask: Ask) -> Steps:
+        if self.of_input:
+            self._probe()  # the others have to wait for it anyway
+        return self._steps(ask)
+
+    def _steps(self, ask: Ask) -> Steps:
+        """One ask, up to its answer: every time something has to be waited for, what it is. See `Wanted`."""
         body = json.dumps(self.request(ask), allow_nan=False).encode()
         failed = timeouts = 0
         while True:
             try:
-                turn = self.pace.enter()
+                turn = yield None
             except RunEnded:
                 return Answer(error="stopped: the run ended before this was asked", attempts=failed)
+            assert isinstance(turn, int)
             try:
-                found = self._attempt(body, turn, failed + 1)
+                found = yield from self._attempt(body, turn, failed + 1)
             finally:
                 self.pace.leave()  # not before a refusal has been taken to heart, or another would slip in
             if isinstance(found, Answer):
@@ -340,7 +390,7 @@ class Endpoint:
             if not found.again or failed >= self.patience.attempts or timeouts >= self.patience.timeouts:
                 return self._failed(found, failed)
             try:
-                self.pace.rest(self.patience.wait(failed, self.pace.luck(), found.wait))
+                yield self.patience.wait(failed, self.pace.luck(), found.wait)
             except RunEnded:
                 return Answer(error=self._public(f"stopped before another attempt, after {found.words}"), attempts=failed)
 
@@ -370,13 +420,15 @@ class Endpoint:
             asked |= {"logprobs": True, "top_logprobs": self.logprobs} if self.api == "chat" else {"logprobs": self.logprobs}
         return asked
 
-    def _attempt(self, body: bytes, turn: int, attempt: int) -> Answer | _Failed:
+    def _attempt(self, body: bytes, turn: int, attempt: int) -> Generator[Wanted, int | Reply | None, Answer | _Failed]:
         began = self._clock()
         try:
             self._count("requests")
-            reply = _clean(self._wire.send(self._path, body, self._headers))
+            sent = yield body
         except TransportError as lost:
             return self._lost(lost)
+        assert isinstance(sent, Reply)
+        reply = _clean(sent)
         took = self._clock() - began
         self._reached = True
         if not 200 <= reply.status < 300:

@@ -1,4 +1,4 @@
-"""HTTP to one server, over http.client: connections kept alive, proxies, separate timeouts, and a cap on what is read.
+"""HTTP to one server: connections kept alive, proxies, separate timeouts, and a cap on what is read.
 
 Nothing is retried here but one thing: a kept connection that the server had closed meanwhile, before a single byte of an
 answer came. No redirect is followed, since the key would go with it. Names are looked up by the system, which has its own timeout.
@@ -7,34 +7,22 @@ answer came. No redirect is followed, since the key would go with it. Names are 
 from __future__ import annotations
 
 import http.client
-import io
 import select
 import socket
 import ssl
 import threading
 import time
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote, urlsplit
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.models.address import basic, proxy_for
+from steelyard.evaluate.models.response import Reply, ResponseReader, TransportError, unpacked
 from steelyard.redaction import remember
 
-Reason = Literal["name", "connection", "tls", "timeout", "torn", "size", "encoding"]
 _PIECE = 1 << 16
-_AS_IT_IS = ("", "identity")
 _IN_PATHS = "/?&=%:;,+@!$'()*~"  # left as they are; the rest is quoted
-
-
-class TransportError(Exception):
-    """No whole answer came. `reason` is one word for the kind of failure; `connecting` that the request was never sent."""
-
-    def __init__(self, reason: Reason, words: str, *, connecting: bool = False) -> None:
-        self.reason, self.words, self.connecting = reason, words, connecting
-        super().__init__(f"{reason}: {words}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +41,6 @@ class Timeouts:
             seconds = getattr(self, name)
             if not 0 < seconds < float("inf"):
                 raise UsageError(f"cannot use the {name} timeout", got=repr(seconds), need="a positive number of seconds")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What the server said. The names of headers are in small letters; the body is unpacked."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class HttpClient:
@@ -87,7 +66,7 @@ class HttpClient:
             remember(basic(self.proxy).removeprefix("Basic "))
         self.opened = self.resent = 0
         self._tls = tls
-        self._idle: list[_PooledConnection] = []
+        self._idle: list[PooledConnection] = []
         self._lock = threading.Lock()
         self._closed = False
 
@@ -97,17 +76,16 @@ class HttpClient:
         fresh: on a new connection, so that nothing is ever sent twice: for a request that makes a new thing each time.
         """
         until = self.clock() + self.timeouts.total
-        kept = None if fresh else self._kept()
+        request = with_body(self.head(method, path, headers), body)
+        kept = None if fresh else self.kept()
         if kept is not None:
             try:
-                return self._exchange(kept, until, method, path, body, headers)
+                return self._exchange(kept, until, method, request)
             except TransportError as lost:
-                # Nothing came back on a connection that had been lying idle: the server had closed it.
-                if lost.reason != "connection" or kept.ear.heard:
+                if lost.reason != "connection":
                     raise
-                with self._lock:
-                    self.resent += 1
-        return self._exchange(self._connected(until), until, method, path, body, headers)
+                self.sent_again()
+        return self._exchange(self.connected(until), until, method, request)
 
     def close(self) -> None:
         """Close the idle connections now, those in use when they are done."""
@@ -119,7 +97,8 @@ class HttpClient:
 
     # ---- connections -----------------------------------------------------------------------------------------------
 
-    def _kept(self) -> _PooledConnection | None:
+    def kept(self) -> PooledConnection | None:
+        """A connection that was used before and is still open; None if there is none."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -129,7 +108,8 @@ class HttpClient:
                 return line
             line.connection.close()
 
-    def _connected(self, until: float) -> _PooledConnection:
+    def connected(self, until: float) -> PooledConnection:
+        """A new connection, to the server or through the proxy, with TLS where the address says so. It takes a while."""
         host, port, secure = self._address()
         connection: http.client.HTTPConnection  # to connect: through a proxy, and with TLS
         if secure:
@@ -146,7 +126,7 @@ class HttpClient:
             raise _lost_connecting(fault, f"{host}:{port}") from fault
         with self._lock:
             self.opened += 1
-        return _PooledConnection(connection, _DeadlineReader(connection.sock, self.clock))
+        return PooledConnection(connection)
 
     def _address(self) -> tuple[str, int, bool]:
         secure = self.server.scheme == "https"
@@ -165,43 +145,56 @@ class HttpClient:
 
     # ---- one request -----------------------------------------------------------------------------------------------
 
-    def _exchange(self, line: _PooledConnection, until: float, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Reply:
-        whole = False
+    def _exchange(self, line: PooledConnection, until: float, method: str, request: bytes) -> Reply:
+        reader = ResponseReader(self.limit, bodiless=method == "HEAD")
+        reusable = False
         try:
-            reply, again = self._talk(line, until, method, path, body, headers)
-            whole = again
-        except TimeoutError as fault:
-            raise TransportError("timeout", self._waited(until)) from fault
-        except http.client.IncompleteRead as fault:
-            raise TransportError("torn", "the body ended too early") from fault
+            self._talk(line.connection.sock, reader, until, request)
+            reusable = reader.reusable
         except OSError as fault:
-            # Before anything was heard the connection was lost; after that, the answer.
-            raise TransportError("torn" if line.ear.heard else "connection", _words(fault)) from fault
-        except http.client.HTTPException as fault:
-            raise TransportError("torn", f"not HTTP as we know it ({type(fault).__name__})") from fault
+            raise self.lost(fault, reader, until) from fault
         finally:
-            self._done(line, whole)
-        return reply
+            self.put_back(line, reusable)
+        return self.reply(reader)
 
-    def _talk(
-        self, line: _PooledConnection, until: float, method: str, path: str, body: bytes, headers: Mapping[str, str]
-    ) -> tuple[Reply, bool]:
-        line.ear.listen(until, self.timeouts.read)
-        line.connection.sock.settimeout(max(until - self.clock(), 0.001))
-        line.connection.sock.sendall(self._head(method, path, headers, len(body)) + body)  # in one piece, where http.client makes two
-        response = http.client.HTTPResponse(line.ear, method=method)  # type: ignore[arg-type]
-        try:
-            response.begin()
-            found = self._body(response)
-            again = not response.will_close
-        finally:
-            response.close()
-        named = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(response.status, named, unpacked(found, named.get("content-encoding", ""), self.limit)), again
+    def _talk(self, sock: socket.socket, reader: ResponseReader, until: float, request: bytes) -> None:
+        sock.settimeout(max(until - self.clock(), 0.001))
+        sock.sendall(request)
+        while True:
+            left = until - self.clock()
+            if left <= 0:
+                raise TimeoutError("no time is left")
+            # A socket knows only the time between two bytes, and a slow drip would keep it busy for ever.
+            sock.settimeout(min(left, self.timeouts.read))
+            data = sock.recv(_PIECE)
+            if not data:
+                return reader.end()
+            if reader.feed(data):
+                return None
 
-    def _head(self, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
+    def lost(self, fault: OSError, reader: ResponseReader, until: float) -> TransportError:
+        """What a fault of the socket means: before anything was heard the connection was lost; after that, the answer."""
+        if isinstance(fault, TimeoutError):
+            late = self.clock() >= until
+            said = f"no whole answer within {self.timeouts.total:g} s" if late else f"nothing came for {self.timeouts.read:g} s"
+            return TransportError("timeout", said)
+        return TransportError("torn" if reader.heard else "connection", _words(fault))
+
+    def reply(self, reader: ResponseReader) -> Reply:
+        """What was read, its body unpacked."""
+        found = reader.reply()
+        packing = found.headers.get("content-encoding")
+        return found if packing is None else replace(found, body=unpacked(found.body, packing, self.limit))
+
+    def sent_again(self) -> None:
+        """Nothing came back on a connection that had been lying idle: the server had closed it, and the request is sent once more."""
+        with self._lock:
+            self.resent += 1
+
+    def head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
+        """All of a request that comes before its length and its body (`with_body`)."""
         host = self.server.netloc.rpartition("@")[2]
-        lines = {"Host": host, "Accept-Encoding": "gzip", "Content-Length": str(length), **headers}
+        lines = {"Host": host, "Accept-Encoding": "gzip", **headers}
         target = quote(path, safe=_IN_PATHS)
         if self.proxy and self.server.scheme == "http":
             target, lines = f"http://{host}{target}", lines | self._proxy_key()
@@ -212,81 +205,27 @@ class HttpClient:
                 got="a header that is not plain text",
                 need="letters, digits and signs of ASCII",
             )
-        return "\r\n".join((*head, "", "")).encode("ascii")
+        return "\r\n".join((*head, "Content-Length: ")).encode("ascii")
 
-    def _body(self, response: http.client.HTTPResponse) -> bytes:
-        if (response.length or 0) > self.limit:
-            raise TransportError("size", f"an answer of {response.length:,} bytes, more than {self.limit:,}")
-        pieces, size = [], 0
-        while piece := response.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            if size > self.limit:
-                raise TransportError("size", f"an answer of more than {self.limit:,} bytes")
-        if response.length:  # http.client keeps quiet about it when it is read in pieces
-            raise http.client.IncompleteRead(b"", response.length)
-        return b"".join(pieces)
-
-    def _waited(self, until: float) -> str:
-        if self.clock() >= until:
-            return f"no whole answer within {self.timeouts.total:g} s"
-        return f"nothing came for {self.timeouts.read:g} s"
-
-    def _done(self, line: _PooledConnection, whole: bool) -> None:
+    def put_back(self, line: PooledConnection, reusable: bool = True) -> None:
+        """Keep a connection for the next request, or close it."""
         with self._lock:
-            if whole and not self._closed:
+            if reusable and not self._closed:
                 self._idle.append(line)
                 return
         line.connection.close()
 
 
-# ---- what http.client lacks ----------------------------------------------------------------------------------------
-
-
-class _DeadlineReader:
-    """How long to listen: a socket knows only the time between two bytes, and a slow drip would keep it busy for ever.
-
-    For http.client it is the socket, which has to make a file to read from.
-    """
-
-    def __init__(self, sock: socket.socket, clock: Callable[[], float]) -> None:
-        self.sock, self.clock, self.until, self.silence, self.heard = sock, clock, 0.0, 0.0, 0
-
-    def listen(self, until: float, silence: float) -> None:
-        self.until, self.silence, self.heard = until, silence, 0
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self))
-
-
-class _Incoming(io.RawIOBase):
-    """The bytes of a socket, each read with the time that is left. A file of the socket's, so that it is closed when both are."""
-
-    def __init__(self, ear: _DeadlineReader) -> None:
-        self._ear = ear
-        self._raw: Any = ear.sock.makefile("rb", buffering=0)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, into: Any) -> int:
-        left = self._ear.until - self._ear.clock()
-        if left <= 0:
-            raise TimeoutError("no time is left")
-        self._ear.sock.settimeout(min(left, self._ear.silence))
-        many = int(self._raw.readinto(into) or 0)
-        self._ear.heard += many
-        return many
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _PooledConnection:
+class PooledConnection:
+    """A connection that may be used again."""
+
     connection: http.client.HTTPConnection
-    ear: _DeadlineReader
+
+
+def with_body(head: bytes, body: bytes) -> bytes:
+    """A request as it goes over the wire, in one piece."""
+    return b"%s%d\r\n\r\n%s" % (head, len(body), body)
 
 
 def _quiet(sock: socket.socket | None) -> bool:
@@ -313,30 +252,3 @@ def _lost_connecting(fault: Exception, where: str) -> TransportError:
 
 def _words(fault: BaseException) -> str:
     return getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
-
-
-def unpacked(body: bytes, encoding: str, limit: int) -> bytes:
-    """A body as it was before it was packed with gzip; Lost if it is torn, packed otherwise, or would become larger than limit.
-
-    >>> import gzip
-    >>> unpacked(gzip.compress(b"{}"), "gzip", 100)
-    b'{}'
-    """
-    name = encoding.strip().lower()
-    if name in _AS_IT_IS:
-        return body
-    if name not in ("gzip", "x-gzip"):
-        raise TransportError("encoding", f"a body packed as {name[:40]!r}, where gzip was offered")
-    out = b""
-    while body:
-        unpack = zlib.decompressobj(wbits=31)
-        try:
-            out += unpack.decompress(body, limit + 1 - len(out))
-        except zlib.error as fault:
-            raise TransportError("torn", "a body that is said to be gzip and is not") from fault
-        if len(out) > limit:
-            raise TransportError("size", f"a packed answer of more than {limit:,} bytes")
-        if not unpack.eof:
-            raise TransportError("torn", "the packed body ended too early")
-        body = unpack.unused_data
-    return out
