@@ -175,8 +175,8 @@ def test_the_command_answers_and_refuses(tmp_path: Path, capsys: pytest.CaptureF
     assert not (tmp_path / "o.svg").exists()
 
 
-@pytest.mark.parametrize("total", [2_000_000, 200_000])
-def test_the_command_makes_the_split_that_it_names(total: int) -> None:
+def test_the_command_makes_the_split_that_it_names() -> None:
+    total = 2_000_000
     curve = {"size": [2000, 4000, 9000, 16000, 25000], "accuracy": [0.85, 0.9, 0.9167, 0.925, 0.93]}
     found = sy.plan_split(curve, total=total, width=0.2).details
     words = found["how"].split()

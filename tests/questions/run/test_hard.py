@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import math
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +42,7 @@ def wrong_on(fails: Callable[[int], bool]) -> Callable[[str], str]:
     return answer
 
 
+@functools.cache
 def spread(x: int, salt: int = 0) -> float:
     """A number in 0..1 for each item, without any pattern."""
     return float(np.random.default_rng((x, salt)).random())
@@ -49,6 +53,8 @@ same = wrong_on(lambda x: spread(x) < 0.15)
 poor = wrong_on(lambda x: spread(x) < 0.15 or spread(x, 1) < 0.3)
 hopeless = wrong_on(lambda x: True)
 other = wrong_on(lambda x: spread(x, 2) < 0.15)
+MODELS = (good, same, poor, hopeless, other)
+KEPT: Path
 
 
 @pytest.fixture
@@ -56,8 +62,26 @@ def place(tmp_path: Path) -> dict[str, Any]:
     return {"directory": tmp_path / "references"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Where `recorded` keeps what it made, for the tests that begin with the same reference."""
+    global KEPT
+    KEPT = tmp_path_factory.mktemp("kept")
+
+
 def recorded(task: Any, place: Mapping[str, Any], *models: Any, **options: Any) -> None:
-    """Runs of models, made by `run` and put on record together as m."""
+    """Runs of models, made by `run` and put on record together as m; of the models above once, and then copied."""
+    if any(model not in MODELS for model in models):
+        _record(task, place, *models, **options)
+        return
+    home = KEPT / hashlib.sha256(repr((task, list(map(MODELS.index, models)), options)).encode()).hexdigest()
+    if not home.exists():
+        home.mkdir()
+        _record(task, {"directory": home / "references"}, *models, **options)
+    shutil.copytree(home / "references", place["directory"])
+
+
+def _record(task: Any, place: Mapping[str, Any], *models: Any, **options: Any) -> None:
     outs = []
     for i, model in enumerate(models):
         out = Path(place["directory"]).parent / f"ref{i}.jsonl"
