@@ -48,6 +48,20 @@ OPTIONS = (
     Option(name="unmatched", choices=("error", "drop"), default="error", help="What to do with items that only one side has."),
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
     Option(
+        name="by",
+        kind="list",
+        metavar="COLUMN",
+        repeat=True,
+        help="Also judge each value of this column; a loss in one of them is a regression even where gains elsewhere hide it.",
+    ),
+    Option(
+        name="critical_slices",
+        kind="list",
+        metavar="VALUE",
+        repeat=True,
+        help="Values of --by that count; the others are only shown. With --theta, a pass has to rule it out in each of these too.",
+    ),
+    Option(
         name="protocol",
         kind="pairs",
         metavar="KEY=VALUE",

@@ -37,6 +37,13 @@ OPTIONS = (
     Option(name="deterministic", switch=True, help="The model gives the same answers every time, so one run is enough."),
     Option(name="ids", choices=("kept", "hashed"), help="Store ids as they are, or only their hashes.  [default: kept]"),
     Option(name="no_items", turns_off="items", switch=True, help="Store only the value; later checks are then unpaired and weaker."),
+    Option(
+        name="by",
+        kind="list",
+        metavar="COLUMN",
+        repeat=True,
+        help="Also store the value of this column for each item, so that check --by can judge each value separately.",
+    ),
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,

@@ -223,6 +223,15 @@ class _ConfigReader:
         except UsageError as error:
             raise self.wrong(name, str(error), "names of their own") from None
 
+    def texts(self, value: Any, name: str) -> tuple[str, ...]:
+        """One text, or a list of them, each once."""
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not found or not all(isinstance(each, str) and each.strip() for each in found):
+            raise self.wrong(name, repr(value), "a text, or a list of texts")
+        if len(set(found)) < len(found):
+            raise self.wrong(name, repr(value), "each text once")
+        return tuple(found)
+
     def protocol(self, value: Any, name: str) -> dict[str, str]:
         for key, content in self.table(value, name).items():
             if not isinstance(content, str | int | float | bool):
@@ -266,6 +275,8 @@ _TASK: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
     "chance": _ConfigReader.number,
     "protocol": _ConfigReader.protocol,
     "tier": _one_of(TIERS),
+    "by": _ConfigReader.texts,
+    "critical_slices": _ConfigReader.texts,
     "spec_keys": _ConfigReader.names,
 }
 _OTHER_NAMES = {

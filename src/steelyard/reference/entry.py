@@ -112,3 +112,5 @@ class TaskDefaults:
     chance: float | None = None  # score of random guessing; lint refuses thresholds at or below it
     protocol: Mapping[str, str] = field(default_factory=dict)
     tier: str | None = None
+    by: tuple[str, ...] = ()  # columns whose values are judged separately
+    critical_slices: tuple[str, ...] = ()  # the values that count; without them all do

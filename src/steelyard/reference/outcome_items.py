@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any
 
@@ -55,6 +55,7 @@ class Outcomes:
     truth: IntArray | None = None
     truth_value: FloatArray | None = None
     weight: FloatArray | None = None
+    slices: Mapping[str, Labels] = field(default_factory=dict)  # the slice of every item, by the columns that were asked for
 
     @property
     def n(self) -> int:
@@ -87,15 +88,17 @@ def hash_ids(items: Items) -> Items:
 # ---- from items ----------------------------------------------------------------------------------------------------
 
 
-def outcomes_of(runs: Sequence[Items], *, roles: Collection[str], hashed: bool = False, content: Sequence[str] = ()) -> Outcomes:
+def outcomes_of(
+    runs: Sequence[Items], *, roles: Collection[str], hashed: bool = False, content: Sequence[str] = (), by: Sequence[str] = ()
+) -> Outcomes:
     """The outcomes of one or several runs of the same items; every repeat of a run counts as a run of its own.
 
     `roles` names the columns that the metric needs, each of which every run must have without holes. The content hash of an
     item is that of its truth, if there is one, and of the slice columns named by `content`. With `hashed`, ids and groups
-    are kept as hashes.
+    are kept as hashes. The slice of every item is kept as it is, by the columns in `by`.
     """
     _check_roles(runs, roles)
-    return _laid_out(runs, roles, hashed, content)
+    return _laid_out(runs, roles, hashed, content, by)
 
 
 def items_alone(items: Items) -> Outcomes:
@@ -103,7 +106,7 @@ def items_alone(items: Items) -> Outcomes:
     return _laid_out([items], (), hashed=False, content=())
 
 
-def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, content: Sequence[str]) -> Outcomes:
+def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, content: Sequence[str], by: Sequence[str] = ()) -> Outcomes:
     """Runs over one sorted list of their items."""
     parts = [part for place, items in enumerate(runs, 1) for part in _parts(items, place)]
     _check_unicode(parts)
@@ -128,6 +131,7 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
         truth=together.codes("truth", labels) if "truth" in roles else None,
         truth_value=together.numbers("truth_value") if "truth" in roles else None,
         weight=together.numbers("weight") if "weight" in roles else None,
+        slices={column: _named(together.texts(f"slice {column!r}", [part.slices[column] for part in parts])) for column in by},
         runs=tuple(_run(part, place, len(keys), roles, labels) for part, place in zip(parts, places, strict=True)),
     )
 
@@ -401,13 +405,20 @@ def to_items(outcomes: Outcomes) -> Items:
         probability=per_run("probability"),
         ratio=None if above is None else (above, per_run("below")),
         weight=None if outcomes.weight is None else outcomes.weight[item],
+        slices={column: replace(labels, raw=labels.raw[item]) for column, labels in outcomes.slices.items()},
     )
 
 
 def _group(group: Sequence[str | None], item: IntArray) -> Labels | None:
-    names = label_order(name for name in group if name is not None)
-    code = {name: i for i, name in enumerate(names)}
-    return Labels(np.array([-1 if name is None else code[name] for name in group], np.int64)[item], names) if names else None
+    named = _named(group)
+    return replace(named, raw=named.raw[item]) if named.names else None
+
+
+def _named(texts: Sequence[str | None]) -> Labels:
+    """A text per item as labels in their order."""
+    names = label_order({name for name in texts if name is not None})
+    code: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+    return Labels(np.fromiter(map(code.get, texts, repeat(-1)), np.int64, len(texts)), names)
 
 
 def _own_names(codes: IntArray, labels: tuple[str, ...]) -> Labels:

@@ -15,10 +15,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from operator import ge
 from typing import TYPE_CHECKING, Any
+
+from steelyard.items import Labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -251,6 +253,7 @@ class OutcomeShape:
     shared: dict[str, str]  # of an item
     labels: int
     partial: list[int]  # runs, from 1, that lack items
+    slices: dict[str, int] = field(default_factory=dict)  # columns that tell slices apart, each with its number of names; absent: none
 
     @classmethod
     def of(cls, header: dict[str, Any]) -> OutcomeShape:
@@ -260,6 +263,7 @@ class OutcomeShape:
             kinds = [*shape.columns.items(), *shape.shared.items()]
             known = set(shape.columns) <= set(OF_RUNS) and set(shape.shared) <= set(OF_ITEMS)
             fit = all(kind in (("code",) if name in CODED else ("bit", "float")) for name, kind in kinds)
+            fit = fit and all(type(many) is int and 0 <= many <= shape.n for many in shape.slices.values())
             if whole and known and fit and shape.columns and len(shape.items) == 64 and int(shape.items, 16) >= 0:
                 return shape
         except (TypeError, ValueError, AttributeError):
@@ -288,12 +292,17 @@ def outcomes_bytes(outcomes: Outcomes, digest: str) -> bytes:
         shared={name: _kind(name, (outcomes,)) for name in OF_ITEMS if getattr(outcomes, name) is not None},
         labels=len(outcomes.labels),
         partial=[number for number, run in enumerate(outcomes.runs, 1) if run.present is not None],
+        slices={column: len(labels.names) for column, labels in sorted(outcomes.slices.items())},
     )
     blocks = [("labels", [field_text(name) for name in outcomes.labels])] if outcomes.labels else []
+    for place, column in enumerate(shape.slices, 1):
+        labels = outcomes.slices[column]
+        blocks.append((f"slice {place} names", [field_text(name) for name in labels.names]))
+        blocks.append((f"slice {place}", values_text([ABSENT if code < 0 else str(code) for code in labels.codes.tolist()], "code")))
     for heading, name, kind, number in shape.blocks():
         of = outcomes.runs[number - 1] if number else outcomes
         blocks.append((heading, _written(getattr(of, name), kind, getattr(of, "present", None))))
-    header = {each: getattr(shape, each) for each in OutcomeShape.__slots__}
+    header = {each: getattr(shape, each) for each in OutcomeShape.__slots__ if each != "slices" or shape.slices}
     return outcomes_text(header, blocks)
 
 
@@ -331,6 +340,10 @@ def taken(shape: OutcomeShape, lines: Iterator[str]) -> tuple[tuple[str, ...], d
         if len(set(labels)) < shape.labels:
             raise Damaged("labels that are missing or repeated")
     holders: list[dict[str, Any]] = [{} for _ in range(shape.runs + 1)]
+    if shape.slices:
+        holders[0]["slices"] = {
+            column: _slice(lines, place, many, shape.n) for place, (column, many) in enumerate(sorted(shape.slices.items()), 1)
+        }
     for heading, name, kind, number in shape.blocks():
         take_heading(lines, heading)
         if name == "present":
@@ -340,6 +353,22 @@ def taken(shape: OutcomeShape, lines: Iterator[str]) -> tuple[tuple[str, ...], d
     if next(lines, None) is not None:
         raise Damaged("more lines than the header says")
     return tuple(labels), holders[0], holders[1:]
+
+
+def _slice(lines: Iterator[str], place: int, many: int, n: int) -> Labels:
+    """The slice of every item by one column, which has so many names."""
+    import numpy as np
+
+    take_heading(lines, f"slice {place} names")
+    names = [text for line in take_lines(lines, many) if (text := field_of(line)) is not None]
+    take_heading(lines, f"slice {place}")
+    try:
+        codes = np.array([-1 if value == ABSENT else int(value) for value in take_values(lines, n, "code")], np.int64)
+    except (ValueError, OverflowError):
+        raise Damaged("slices that are no codes") from None
+    if len(set(names)) < many or ((codes < -1) | (codes >= many)).any():
+        raise Damaged("slices whose names are missing or repeated")
+    return Labels(codes, tuple(names))
 
 
 def _bits(lines: Iterator[str], n: int) -> Mask:

@@ -18,6 +18,8 @@ ORDER = (
     "spec",
     "metric",
     "scale",
+    "by",
+    "critical_slices",
     "systems",
     "correction",
     "positive",

@@ -12,6 +12,7 @@ from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold,
 from steelyard.infer.planning import power
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
+from steelyard.results.verdict import JudgedSlice, SliceFamily
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
 
@@ -38,6 +39,9 @@ class GuardOutcome:
     telling: tuple[dict[str, Any], ...] = ()
     claim: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    judged: Any = None  # the judgement behind it, where items were paired: slices go back to it
+    slicing: SliceFamily | None = None
+    slices: tuple[JudgedSlice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

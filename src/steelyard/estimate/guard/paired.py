@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values, telling_items
-from steelyard.estimate.compare_options import settle_comparison
+from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, span_of
@@ -53,6 +53,7 @@ class PairedJudgement:
     unit: float
     draws: int
     deterministic: bool = False
+    asked: CompareOptions | None = None  # how the comparison was made: slices are made alike
     error: float | None = None
     noise: float | None = None  # the same of the items seen alone, without what the test counts in for those not seen
     df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
@@ -403,7 +404,9 @@ def guard_items(
     found = pair_evidence(pairs, metric, plain)
     rule.warnings.extend(asked.own.warnings)
     return _written(
-        PairedJudgement(found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic)
+        PairedJudgement(
+            found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic, asked=plain
+        )
     )
 
 
@@ -451,6 +454,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         telling=_telling(judged),
         claim=judged.claim(),
         details=details,
+        judged=judged,
     )
 
 

@@ -15,6 +15,8 @@ from steelyard.estimate.changed_items import with_context
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
+from steelyard.estimate.guard.slice_request import SliceRequest, refuse_slices
+from steelyard.estimate.guard.slices import with_slices
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
@@ -47,11 +49,24 @@ def guard_source(
     seed: int,
     named: bool = False,
     directed: bool = False,
+    slices: SliceRequest | None = None,
 ) -> tuple[GuardOutcome, str]:
-    """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says."""
+    """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says.
+
+    slices: which of them to judge beside the whole; those on record count, whatever the run says of them.
+    """
     if entry.sums is not None or place.defaults.ratio is not None:
         columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, rule.warnings)}
-    run = read_run(source, columns, rule.metric, rule.warnings)
+    recorded = None
+    if rule.threshold is None:
+        entry, recorded = with_outcomes(place, entry)
+    if recorded is None:
+        why = "the reference has an explicit threshold" if rule.threshold is not None else "the reference is a single number without items"
+        refuse_slices(slices, rule, why, "record a run with its items")
+        slices = None
+    lacking = () if slices is None or recorded is None else tuple(column for column in slices.by if column not in recorded.slices)
+    run, there = read_sliced(source, columns, lacking, rule.metric, rule.warnings, asked=slices is not None and slices.asked)
+    slices = slices if there else None
     refuse_unfinished([run.log], missing)
     refuse_alike([run.log], "check")
     if not named:
@@ -60,9 +75,6 @@ def guard_source(
         _refuse_other_direction(run, rule)
     metric = metric_of(rule.metric, run.items, rule.range)
     rule = replace(rule, positive=own_positive([run.log], [metric], rule.positive))
-    recorded = None
-    if rule.threshold is None:
-        entry, recorded = with_outcomes(place, entry)
     if recorded is not None:
         past = SystemItems("reference", outcomes.to_items(recorded))
         original, run = run, keyed_alike(run, recorded.hashed)
@@ -82,6 +94,8 @@ def guard_source(
             seed=seed,
             deterministic=bool(entry.deterministic),
         )
+        if slices is not None:
+            found = with_slices(found, slices)
         found.details["n_reference"] = len(recorded.keys)
         told = [{**item, "id": names.get(item["id"], item["id"])} for item in found.telling]
         found.telling = tuple(with_context(told, None, original.source))
@@ -128,6 +142,24 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
     return SystemItems(name, opened.items(numeric=(known := find(metric)) is not None and known.numeric), opened.log, opened)
+
+
+def read_sliced(
+    source: Any, columns: Mapping[str, Any], by: tuple[str, ...], metric: str, warnings: list[str], *, asked: bool
+) -> tuple[SystemItems, bool]:
+    """The run with its slice columns, and whether it has them. Where only the configuration asks for them, their absence is a warning."""
+    if not by:
+        return read_run(source, columns, metric, warnings), True
+    said: list[str] = []
+    try:
+        run = read_run(source, {**columns, "by": by}, metric, said)
+    except UsageError as fault:
+        if asked:
+            raise
+        warnings.append(f"not sliced by {' and '.join(by)}, as the configuration asks: {fault.sentence}")
+        return read_run(source, columns, metric, warnings), False
+    warnings.extend(said)
+    return run, True
 
 
 def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) -> Metric:

@@ -13,6 +13,8 @@ from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, Verdict, one_sided_bounds
 
+NAMED = 3  # slices in a sentence
+
 
 def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
     """The verdict with its one sentence."""
@@ -53,6 +55,8 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         conclusion=conclude(found, rule),
         claim=found.claim,
         telling=found.telling,
+        slicing=found.slicing,
+        slices=found.slices,
         details=VerdictDetails.of(found.details),
         warnings=tuple(dict.fromkeys(rule.warnings)),
         signature=_sign(found, rule, task, model, spec, scale),
@@ -60,7 +64,17 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
 
 
 def conclude(found: GuardOutcome, rule: GuardRule) -> str:
-    """One sentence: what was decided, on which numbers, and what it does not say."""
+    """One sentence: what was decided, on which numbers, and what it does not say; of slices that were tested, one more."""
+    said, family = _conclude(found, rule), found.slicing
+    if family is None or found.verdict != "pass" or not family.tested:
+        return said
+    by = " or ".join(family.by)
+    if family.tested == 1:
+        return f"{said} The slice by {by} is not shown to be worse either."
+    return f"{said} None of {family.tested} slices by {by} is shown to be worse."
+
+
+def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
     if "stopping" in found.details:
         from steelyard.estimate.guard.sequential import conclude_stopped
 
@@ -74,6 +88,8 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
     gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
     gap = gap if found.difference else f"no difference from the reference {found.reference:.6g}"
     p, worse = p_words(found.p_value, rule.alpha), WORSENING[rule.higher_is_better]
+    if found.slicing is not None and (said := _conclude_slices(found, rule, f"{gap} ({p})")):
+        return said
     if found.verdict == "regression":
         small = rule.theta is not None and found.difference > -rule.theta
         return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
@@ -88,6 +104,27 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
         return f"{gap} ({p}): a {worse} of {rule.theta:g} is ruled out."
     missed = f" A {worse} below {found.mde:.4g} could have been missed." if found.mde else ""
     return f"{gap} ({p}): not shown to be worse.{missed}"
+
+
+def _conclude_slices(found: GuardOutcome, rule: GuardRule, gap: str) -> str:
+    """The same where slices decide; nothing where they change nothing."""
+    assert found.slicing is not None
+    worse = [f"{row.by} = {row.value} ({p_words(row.p_adjusted or 0.0, rule.alpha)} adjusted)" for row in found.slices if row.worse]
+    named = ", ".join(worse[:NAMED]) + (f" and {len(worse) - NAMED} more" if len(worse) > NAMED else "")
+    if found.verdict == "regression":
+        if found.slicing.p_overall > rule.alpha:
+            return f"Overall, {gap}: not shown to be worse. Worse for {named}."
+        return f"{gap}: worse" + (f"; worse for {named}." if worse else "; no single slice is shown to be worse.")
+    drop = None if rule.theta is None else -rule.theta
+    if found.verdict == "inconclusive" and drop is not None and found.lower is not None and found.lower > drop:
+        open_ = [
+            f"{row.by} = {row.value}"
+            for row in found.slices
+            if row.critical and (row.difference.lower is None or row.difference.lower <= drop)
+        ]
+        way = WORSENING[rule.higher_is_better]
+        return f"{gap}: a {way} of {rule.theta:g} is ruled out overall, but not for {', '.join(open_[:NAMED])}." if open_ else ""
+    return ""
 
 
 def p_words(p: float, alpha: float) -> str:
@@ -107,6 +144,8 @@ def _sign(found: GuardOutcome, rule: GuardRule, task: str, model: str, spec: Map
             "spec": [f"{key}={value}" for key, value in sorted(spec.items())] or None,
             "metric": rule.metric,
             "scale": scale,
+            "by": None if found.slicing is None else list(found.slicing.by),
+            "critical_slices": None if found.slicing is None else list(found.slicing.critical_slices) or None,
             "n": found.n,
             "design": found.design,
             "test": found.test,

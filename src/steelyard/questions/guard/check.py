@@ -12,6 +12,7 @@ from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_fraction, settle_rule, warn_of_theta
+from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
 from steelyard.options import check_mapping, documented, number, source_keywords
@@ -49,6 +50,8 @@ def check(
     unmatched: str = "error",
     missing: str = "error",
     protocol: Mapping[str, str] | None = None,
+    by: str | Sequence[str] | None = None,
+    critical_slices: str | Sequence[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     otherwise: Mapping[str, Any] | None = None,
     draws: int = 10_000,
@@ -60,8 +63,9 @@ def check(
     The design is the strongest that the reference allows: the same items one by one where it holds outcomes, the
     two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
     pass only if a drop of theta is ruled out. range: the least and the greatest score of an item, which makes p and bounds hold
-    for rare large changes too. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a
-    recorded reference: `record`.
+    for rare large changes too. by: each value of this column is judged beside the whole, so that a loss in one of them is a
+    regression even where gains elsewhere hide it. otherwise: settings that count where neither the reference nor steelyard.toml
+    says. Needs a recorded reference: `record`.
     """
     columns = source_keywords(check, columns)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
@@ -76,7 +80,14 @@ def check(
             hint="the run as a file or a frame, or value=66.2",
         )
     if value is not None:
-        chosen = {"missing": missing != "error", "unmatched": unmatched != "error", "target": target != "items", "range": range is not None}
+        chosen = {
+            "missing": missing != "error",
+            "unmatched": unmatched != "error",
+            "target": target != "items",
+            "range": range is not None,
+            "by": by is not None,
+            "critical_slices": critical_slices is not None,
+        }
         if said := [name for name, what in {**columns, **chosen}.items() if what is not None and what is not False]:
             raise UsageError(
                 f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
@@ -98,11 +109,14 @@ def check(
         from steelyard.evaluate.scorers.catalogue import refuse_other_score  # only what a run of ours needs
 
         refuse_other_score(said_of_run, rule.metric)
+    slices = settle_slices(by, critical_slices, place.defaults)
     if value is not None:
+        refuse_slices(slices, rule, "a bare value has no items", "give the run itself")
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
     elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):
         from steelyard.questions.guard.stopped import guard_stopped
 
+        refuse_slices(slices, rule, "a run that stopped early was planned for all its items together", "use a complete run")
         found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
     else:
         from steelyard.estimate.guard.source import guard_source
@@ -119,6 +133,7 @@ def check(
             seed=0 if seed is None else seed,
             named=metric is not None,
             directed=higher_is_better is not None,
+            slices=slices,
         )
     if found.design != "unpaired":
         unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]

@@ -15,7 +15,8 @@ from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import SCALES, settle_ratio
-from steelyard.estimate.guard.source import metric_of, read_run
+from steelyard.estimate.guard.slice_request import slice_columns
+from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.pair_evidence import right_or_wrong
@@ -150,6 +151,7 @@ def record(
     alpha: float | None = None,
     beta: float | None = None,
     sigma: float | None = None,
+    by: str | Sequence[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     **columns: Any,
 ) -> Recorded:
@@ -158,7 +160,8 @@ def record(
     Several runs are pooled, never the best of them, and every repeat is kept. An existing entry is replaced only with
     update=True, and then keeps what it was about: metric, scale, protocol, the numbers set by hand; the history keeps a
     line of every change. ids="hashed" stores hashes instead of ids; items=False stores the value alone, which leaves
-    `check` with the weaker unpaired test. The other numbers are written into the entry.
+    `check` with the weaker unpaired test. by keeps the slice of every item, so that later checks are sliced alike whatever their
+    runs say. The other numbers are written into the entry.
     """
     columns = source_keywords(record, columns)
     if not sources:
@@ -180,12 +183,15 @@ def record(
     if ratio is not None or not other:  # a metric without columns of its own to divide needs none
         ratio = settle_ratio(ratio, None if other else before, place.defaults, warnings)
     columns = columns if ratio is None else {**columns, "ratio": ratio}
+    old = None if before is None or before.items is None else _old_outcomes(before.items, place)
+    slices = slice_columns(by, place.defaults) or (tuple(old.slices) if by is None and old is not None else ())
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=wish.positive)
     settings.warnings.extend(warnings)
-    runs = [read_run(source, columns, wish.metric or "accuracy", settings.warnings) for source in sources]
+    read = [read_sliced(source, columns, slices, wish.metric or "accuracy", settings.warnings, asked=by is not None) for source in sources]
+    runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
     refuse_alike(logs, "record")
@@ -198,7 +204,7 @@ def record(
     if not notes and about_what.of_ratio:
         _warn_of_direction(about_what, wish, place, settings)
     settings = replace(settings, positive=wish.positive)
-    found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, before, place))
+    found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, old, place), by=slices)
     entry = entry_of(wish, found, place, settings.warnings)
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
@@ -245,21 +251,32 @@ def existing_entry(place: ReferenceLocation, model: str, spec: Mapping[str, Any]
     return entry_there(place, parsed(read_if_there(place.path), place), model, spec)
 
 
-def _hashed(ids: str | None, before: Entry | None, place: ReferenceLocation) -> bool:
+def _old_outcomes(file: str, place: ReferenceLocation) -> outcomes.Outcomes | None:
+    """The outcomes that an update replaces; None where they are damaged, which recording them again mends."""
+    try:
+        return outcomes.load(place.directory, place.task, file)
+    except SteelyardError:
+        return None
+
+
+def _hashed(ids: str | None, old: outcomes.Outcomes | None, place: ReferenceLocation) -> bool:
     """Whether ids are to be stored as hashes: as asked, else as the old outcomes have them, else as the configuration says."""
-    if ids is None and before is not None and before.items is not None:
-        try:
-            return outcomes.load(place.directory, place.task, before.items).hashed
-        except SteelyardError:
-            pass  # damaged outcomes are recorded again, as their own hint says
+    if ids is None and old is not None:
+        return old.hashed
     return (ids or place.config.ids) == "hashed"
 
 
 # ---- measuring -------------------------------------------------------------------------------------------------------------
 
 
-def _measured(runs: Sequence[SystemItems], name: str | None, settings: MeasureOptions, *, items: bool, hashed: bool) -> Measured:
+def _measured(
+    runs: Sequence[SystemItems], name: str | None, settings: MeasureOptions, *, items: bool, hashed: bool, by: Sequence[str] = ()
+) -> Measured:
     metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
+    if by and not items:
+        raise UsageError(
+            f"by={by[0]!r} keeps the slice of every item, and items=False keeps no items.", got="items=False", need="the items to slice"
+        )
     if not items and len(runs) > 1:
         raise UsageError(f"Pooling {len(runs)} runs needs their items.", got=f"{len(runs)} runs", need="their items, or one run")
     if items:
@@ -269,7 +286,7 @@ def _measured(runs: Sequence[SystemItems], name: str | None, settings: MeasureOp
             settings.warn(sentence)
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
     parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
-    kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed) if items else None
+    kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed, by=by) if items else None
     together = parts[0] if kept is None else outcomes.to_items(kept)
     sample = Sample(together, settings)
     quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval

@@ -27,6 +27,7 @@ OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
     *("margin", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
+    *("by", "critical_slices"),
     *OF_LOG,
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.

@@ -29,6 +29,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED
 from steelyard.render.pages.verdict import (
+    BY_SLICE,
     IDLE,
     GuardLine,
     flips_text,
@@ -201,7 +202,7 @@ def _behind(found: Sequence[GuardLine]) -> list[PageBlock]:
         replace(
             page,
             methods=[] if g.verdict.flips is None else [("flips", flips_text(g.verdict.flips))],
-            sections=[section for section in page.sections if section.title == CHANGED],
+            sections=[section for section in page.sections if section.title in (BY_SLICE, CHANGED)],
         )
         for g, page in made
         if not g.clean

@@ -13,7 +13,9 @@ from typing import Any
 
 from steelyard.render.digits import NONE, figure, fixed, look_alike, p_text, percent, power_of_ten
 from steelyard.render.page import (
+    DRAWN,
     FLIPPED,
+    HTML,
     MARKDOWN,
     SAMPLES,
     TEXT,
@@ -29,15 +31,18 @@ from steelyard.render.page import (
     PageTable,
     Picture,
     Section,
+    Sentences,
     capped,
     filled,
 )
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, lost_ids, telling_cells
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.pictures.plane import Line, Plane, plane_of
-from steelyard.render.terminal import ASCII, LONG, UNICODE, Axis, short
+from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.verdict import WORSENING, Recorded, Verdict
 
+SLICE_FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p", "MDE", "")
+BY_SLICE = "By slice"
 LOST = 5  # items that were lost, named for programs
 NAMED = 200  # characters of the name of one
 
@@ -61,6 +66,7 @@ def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None =
         command=[command] if command and sum(map(len, command)) <= LONG else [],  # cut, it would be another command
         sections=filled(
             _difference(v),
+            slices_section(v),
             path_section(v.details.get("stopping")),
             Section(
                 title="The numbers", blocks=[FactList(caption="Scores and rule", groups=facts(v)), Notes(pairs=notes(v), seen=WRITTEN)]
@@ -116,6 +122,7 @@ def guard_case(g: GuardLine) -> PageCase:
     lines = [
         v.conclusion,
         f"waiver {waiver_text(g.waiver)}" if g.waiver else "",
+        f"worse: {', '.join(worse_slices(v))}" if worse_slices(v) else "",
         "" if v.flips is None else f"flips: {flips_text(v.flips)}",
         f"lost: {', '.join(short(name, NAMED) for name in lost)}" if lost else "",
         sentence.replace(" below.", " in the report."),
@@ -165,6 +172,7 @@ def _case_facts(g: GuardLine) -> dict[str, Any]:
         "difference_lower": v.difference.get("lower"),
         "p_value": v.p_value,
         "p_adjusted": g.row.get("p_adjusted"),
+        "worse_slices": ", ".join(worse_slices(v)) or None,
         "mde": v.mde,
         "n": v.n,
         "design": v.design,
@@ -208,6 +216,56 @@ def _difference(v: Verdict) -> Section | None:
     return Section(
         title="How bad" if v.verdict == "regression" else "The change", blocks=[Picture(drawing=drawing, table=table, note=note)]
     )
+
+
+# ---- the slices ------------------------------------------------------------------------------------------------------
+
+
+def slices_section(v: Verdict) -> Section | None:
+    """Each slice with its scores, its change and its corrected p-value; a forest of the changes where there is room for it."""
+    if v.slicing is None or not v.slices:
+        return None
+    shown, several = score_text(v), len(v.slicing.by) > 1
+    rows, bars = [], []
+    for one in v.slices:
+        name = f"{one.by} = {one.value}" if several else one.value
+        gap, low, high = one.difference.estimate, one.difference.lower, one.difference.upper
+        said = shown(gap) + ("" if low is None else f" [{shown(low)}]")
+        found = drop_text(v, one.mde) if one.mde is not None else NONE
+        word = "WORSE" if one.worse else one.note or ("critical" if one.critical else "")
+        p = [p_beside(each, v.alpha) for each in (one.p_value, one.p_adjusted)]
+        rows.append([name, f"{one.n:,}", shown(one.reference), shown(one.candidate), said, *p, found, word])
+        if gap is not None:
+            bars.append(Bar(name=name, estimate=gap, low=low, high=high, said=said))
+    heads = [" or ".join(v.slicing.by), *SLICE_FIGURES]
+    numbers = range(1, len(heads) - 1)
+    legend = slices_legend(v)
+    table = capped("Slices", heads, rows, numbers=numbers, seen=(HTML,))
+    written = PageTable(
+        heads=heads, rows=rows, numbers=numbers, ours=numbers, columns="left", narrow=32, noun="slices", label=BY_SLICE, seen=WRITTEN
+    )
+    axis = "worse to the left, better to the right"
+    drawing = Forest(title="Change of every slice", bars=bars[:DRAWN], rules=[GuideLine(at=0.0, name="no change")], axis=axis)
+    drawn: list[PageBlock] = [Picture(drawing=drawing)] if drawing.scale is not None else []
+    return Section(title=BY_SLICE, blocks=[written, *drawn, table, Sentences(said=[legend], listed=False, tight=True, paint=DIM)])
+
+
+def slices_legend(v: Verdict) -> str:
+    """What the columns of the table of slices mean, and how alpha was shared."""
+    assert v.slicing is not None
+    bound = f"difference: positive is better, [one-sided {percent(1 - v.alpha)} lower bound, each by itself]"
+    if not v.slicing.tested:
+        return bound
+    rest, whole = f"{v.slicing.tested:,} tested slice{'' if v.slicing.tested == 1 else 's'}", p_beside(v.slicing.p_overall, v.alpha)
+    return (
+        f"{bound}; adjusted p: {percent(v.slicing.share)} of alpha is for all items together (adjusted p {whole}), "
+        f"the rest for {rest}; MDE: the smallest {WORSENING[v.higher_is_better]} that a slice could show by itself"
+    )
+
+
+def worse_slices(v: Verdict) -> list[str]:
+    """The slices that are worse, by name."""
+    return [f"{one.by} = {one.value}" for one in v.slices if one.worse]
 
 
 # ---- the path of a run that could stop -------------------------------------------------------------------------------

@@ -1,0 +1,272 @@
+"""A guard over slices: the values of a column judged beside the whole, so that a loss in one of them is found where gains hide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.evidence import too_few_groups
+from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.paired import PairedJudgement
+from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.slice_request import SliceRequest
+from steelyard.estimate.opening import subset
+from steelyard.estimate.pair_evidence import pair_evidence
+from steelyard.infer.paired.decision import agreeing_bounds, decide
+from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
+from steelyard.options import did_you_mean
+from steelyard.results.comparison import Difference
+from steelyard.results.verdict import JudgedSlice, SliceFamily, one_sided_bounds
+from steelyard.tally.pairs import Pairs
+from steelyard.tally.spelling import label_order
+
+NO_VALUE = "(none)"  # the slice of items without a value
+SHOWN = 8  # slices that an error names
+
+
+@dataclass(slots=True, kw_only=True)
+class _Part:
+    """One slice: which items it has, what was found of them, and whether it is tested."""
+
+    by: str
+    value: str
+    items: npt.NDArray[np.int64]
+    critical: bool = False
+    judged: PairedJudgement | None = None
+    p: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.by} = {self.value}"
+
+    @property
+    def enough(self) -> bool:
+        """Whether its groups, if it has any, are enough to judge by."""
+        return self.judged is None or not self.judged.found.too_few
+
+
+def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
+    """The outcome with its slices: worse if the whole or a slice is, after correction for all of them."""
+    judged: PairedJudgement = found.judged
+    rule = judged.rule
+    parts = _parts(judged.pairs, request, rule)
+    for part in parts:
+        _judge(part, judged)
+    counted = [part for part in parts if part.enough and (part.critical or not request.critical)]
+    large = large_enough([len(part.items) for part in counted], rule.alpha)
+    assert found.p_value is not None
+    enough = "not_judged" not in found.details
+    tested = [part for part, is_large in zip(counted, large, strict=True) if is_large and enough]
+    level = (1 - SHARE) * rule.alpha / max(1, len(tested))
+    whole, adjusted = adjust_slices(found.p_value, [1.0 if part.p is None else part.p for part in tested])
+    own = dict(zip(map(id, tested), adjusted, strict=True))
+    p = min(whole, *adjusted) if adjusted else whole
+    theta = [part for part in parts if part.critical] if rule.theta is not None else []
+    doubtful = [part for part in theta if part.lower is None or part.lower <= -(rule.theta or 0.0)]
+    verdict = decide(
+        p, rule.alpha, theta=rule.theta, lower=found.lower, attainable=min(p, float(found.details["smallest_p"])), enough=enough
+    )
+    found.slicing = SliceFamily(
+        by=request.by,
+        tested=len(tested),
+        shown=len(parts),
+        share=SHARE if tested else 1.0,
+        losses_needed=losses_needed(len(tested), rule.alpha),
+        p_overall=whole,
+        p_value=p,
+        critical_slices=request.critical,
+    )
+    found.slices = tuple(_row(part, own.get(id(part)), level, judged, request) for part in parts)
+    if verdict == "pass" and doubtful:
+        verdict = "inconclusive"
+    if verdict == "inconclusive" and found.needed is None and doubtful:
+        found.needed = _needed(doubtful[0])
+    found.verdict = verdict
+    if tested:
+        _share_whole(found, judged)
+        if found.p_value <= rule.alpha < whole:
+            rule.warnings.append(
+                f"all items together: significant on its own (p = {found.p_value:.2g}), not at the share that slices leave it ({whole:.2g})"
+            )
+    elif parts:
+        rule.warnings.append(
+            f"no slice of {' and '.join(request.by)} was tested: "
+            + ("their groups are too few" if not counted else f"each has fewer than {FEWEST_ITEMS} items")
+        )
+    found.telling = _with_slice(found, judged.pairs, parts)
+    return found
+
+
+def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_Part]:
+    """The slices of every column, in the order of their names; those without a value last."""
+    parts: list[_Part] = []
+    for column in request.by:
+        names, codes = _of_items(pairs, column)
+        there = {names[i]: np.flatnonzero(codes == i) for i in np.unique(codes).tolist() if i >= 0}
+        if (codes < 0).any():  # a value that is called so is one with them
+            there[NO_VALUE] = np.flatnonzero((codes < 0) | (codes == (names.index(NO_VALUE) if NO_VALUE in names else -1)))
+        order = [value for value in label_order(there) if value != NO_VALUE]
+        parts += [_Part(by=column, value=value, items=there[value]) for value in (*order, *({NO_VALUE} & there.keys()))]
+    _name_critical(parts, request)
+    if len(parts) > MOST_SLICES:
+        if not request.critical:
+            raise UsageError(
+                f"{len(parts):,} slices by {' and '.join(request.by)} are too many to judge ({MOST_SLICES} at most).",
+                got=f"{len(parts):,} slices, such as {', '.join(part.value for part in parts[:3])}",
+                need=f"at most {MOST_SLICES}, or the ones that count",
+                hint=f"name those that count: critical_slices={[part.value for part in parts[:2]]!r}",
+            )
+        rule.warnings.append(f"{len(parts):,} slices: only those named in critical_slices are shown")
+        parts = [part for part in parts if part.critical]
+    return parts
+
+
+def _of_items(pairs: Pairs, column: str) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """The slice of every item, by the names of the reference if it holds them, else by those of the run."""
+    recorded = column in pairs.baseline.slices
+    side, item = (pairs.baseline, pairs.baseline_item) if recorded else (pairs.candidate, pairs.candidate_item)
+    labels = side.slices[column]
+    codes = np.full(pairs.items, -1, np.int64)
+    codes[item[::-1]] = labels.codes[::-1]
+    if (differ := codes[item] != labels.codes).any():
+        i = int(item[int(np.argmax(differ))])
+        shown = pairs.names[i] if pairs.names else f"row {i + 1}"
+        raise DataError(
+            f"An item has several values of {column!r}, such as {shown!r}; it can only be in one slice.",
+            got=f"several values of {column!r} for one item, such as {shown!r}",
+            need="one value for each item",
+        )
+    return labels.names, codes
+
+
+def _name_critical(parts: Sequence[_Part], request: SliceRequest) -> None:
+    """Mark the slices that are named, by value or as COLUMN=VALUE; a name that is none of them is an error."""
+    for name in request.critical:
+        fits = [part for part in parts if name in (part.value, f"{part.by}={part.value}")]
+        if not fits:
+            there = [part.value for part in parts]
+            shown = ", ".join(map(repr, there[:SHOWN])) + (f" and {len(there) - SHOWN:,} more" if len(there) > SHOWN else "")
+            raise UsageError(
+                f"No slice {name!r} by {' and '.join(request.by)}; there are {shown}.",
+                got=f"critical_slices with {name!r}",
+                need=f"one of {shown}",
+                hint=did_you_mean(name, there),
+            )
+        for part in fits:
+            part.critical = True
+
+
+def _judge(part: _Part, whole: PairedJudgement) -> None:
+    """What the items of a slice say by themselves."""
+    assert whole.asked is not None
+    pairs = subset(whole.pairs, part.items)
+    quiet = replace(whole.asked, own=whole.asked.own.quietly())
+    try:
+        found = pair_evidence(pairs, whole.metric, quiet)
+        if found.difference is None:
+            part.note = f"{whole.metric.name} is undefined"
+            return
+        part.judged = judged = replace_rule(whole, found, pairs)
+        part.p, _ = judged.p_value()
+    except DataError as reason:
+        part.note = reason.sentence.rstrip(".")
+        return
+    rule = judged.rule
+    below, above = judged.bounds(_change(judged))
+    part.lower, part.upper = agreeing_bounds(below, above, part.p, rule.alpha, rule.margin)
+    if found.too_few:
+        part.note = too_few_groups(found.details)
+
+
+def replace_rule(whole: PairedJudgement, found: Any, pairs: Pairs) -> PairedJudgement:
+    """The judgement of a part of the items by the rule of the whole; what it warns of is not said again for each part."""
+    return PairedJudgement(
+        found=found,
+        pairs=pairs,
+        metric=whole.metric,
+        rule=replace(whole.rule, warnings=[]),
+        unit=whole.unit,
+        draws=whole.draws,
+        deterministic=whole.deterministic,
+        asked=whole.asked,
+    )
+
+
+def _change(judged: PairedJudgement) -> float:
+    """The difference in the scale of the reference, turned so that up is good."""
+    return judged.rule.sign * (judged.found.difference or 0.0) * judged.unit + 0.0
+
+
+def _row(part: _Part, adjusted: float | None, level: float, whole: PairedJudgement, request: SliceRequest) -> JudgedSlice:
+    rule, judged = whole.rule, part.judged
+    about = JudgedSlice(by=part.by, value=part.value, n=len(part.items), critical=part.critical, note=part.note)
+    if judged is not None:
+        found = judged.found
+        about = replace(
+            about,
+            reference=None if found.baseline is None else found.baseline * whole.unit,
+            candidate=None if found.candidate is None else found.candidate * whole.unit,
+            difference=Difference(
+                estimate=_change(judged),
+                interval=one_sided_bounds(part.lower, part.upper, rule.alpha, "" if found.interval is None else found.interval.method),
+            ),
+            flips=None if found.flips is None else dict(found.flips),
+            p_value=part.p,
+        )
+        if adjusted is not None:
+            judged.rule = replace(judged.rule, alpha=level)
+            about = replace(about, mde=judged.mde())
+    if adjusted is not None:
+        return replace(about, p_adjusted=adjusted, worse=adjusted <= rule.alpha)
+    if about.note:
+        return about
+    advisory = bool(request.critical) and not part.critical
+    return replace(
+        about, note="advisory" if advisory else f"fewer than {FEWEST_ITEMS} items" if len(part.items) < FEWEST_ITEMS else "too few items"
+    )
+
+
+def _share_whole(found: GuardOutcome, judged: PairedJudgement) -> None:
+    """The whole has a share of alpha beside its slices: its threshold and the drop it finds are those of that share."""
+    rule, p = judged.rule, found.p_value
+    assert p is not None
+    judged.rule = replace(rule, alpha=SHARE * rule.alpha, warnings=[])
+    found.mde = judged.mde()
+    found.threshold = judged.threshold(p, None, float(found.details["smallest_p"]))
+    if found.threshold is not None:
+        found.details["threshold_note"] = "; ".join(part for part in (judged.threshold_note, "slices are judged beside it") if part)
+    judged.rule = rule
+
+
+def _needed(part: _Part) -> dict[str, Any]:
+    """Why a critical slice holds the verdict up, and what would decide it."""
+    why = f"{part.name} does not rule theta out"
+    found = None if part.judged is None else part.judged.needed(0.0)
+    return {"items": None, "more": None, "why": why} if found is None else {**found, "why": f"for {part.name}: {found['why']}"}
+
+
+def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_Part]) -> tuple[dict[str, Any], ...]:
+    """The changed items, each with its slice; those of slices that are worse come first."""
+    told = {str(item["id"]) for item in found.telling}
+    if not told or not pairs.names:
+        return found.telling
+    place = {name: i for i, name in enumerate(pairs.names) if name in told}
+    of_item: dict[int, list[_Part]] = {}
+    for part in parts:
+        for i in np.intersect1d(part.items, list(place.values())).tolist():
+            of_item.setdefault(i, []).append(part)
+    worse = {(row.by, row.value) for row in found.slices if row.worse}
+    named = []
+    for item in found.telling:
+        own = of_item.get(place.get(str(item["id"]), -1), [])
+        first = not any((part.by, part.value) in worse for part in own)
+        named.append((first, {**item, "slice": ", ".join(part.value for part in own)} if own else item))
+    return tuple(item for _, item in sorted(named, key=lambda each: each[0]))
