@@ -30,7 +30,7 @@ SHOWN = 8  # slices that an error names
 
 
 @dataclass(slots=True, kw_only=True)
-class _Part:
+class _SliceItems:
     """One slice: which items it has, what was found of them, and whether it is tested."""
 
     by: str
@@ -105,16 +105,16 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
     return found
 
 
-def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_Part]:
+def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_SliceItems]:
     """The slices of every column, in the order of their names; those without a value last."""
-    parts: list[_Part] = []
+    parts: list[_SliceItems] = []
     for column in request.by:
         names, codes = _of_items(pairs, column)
         there = {names[i]: np.flatnonzero(codes == i) for i in np.unique(codes).tolist() if i >= 0}
         if (codes < 0).any():  # a value that is called so is one with them
             there[NO_VALUE] = np.flatnonzero((codes < 0) | (codes == (names.index(NO_VALUE) if NO_VALUE in names else -1)))
         order = [value for value in label_order(there) if value != NO_VALUE]
-        parts += [_Part(by=column, value=value, items=there[value]) for value in (*order, *({NO_VALUE} & there.keys()))]
+        parts += [_SliceItems(by=column, value=value, items=there[value]) for value in (*order, *({NO_VALUE} & there.keys()))]
     _name_critical(parts, request)
     if len(parts) > MOST_SLICES:
         if not request.critical:
@@ -147,7 +147,7 @@ def _of_items(pairs: Pairs, column: str) -> tuple[tuple[str, ...], npt.NDArray[n
     return labels.names, codes
 
 
-def _name_critical(parts: Sequence[_Part], request: SliceRequest) -> None:
+def _name_critical(parts: Sequence[_SliceItems], request: SliceRequest) -> None:
     """Mark the slices that are named, by value or as COLUMN=VALUE; a name that is none of them is an error."""
     for name in request.critical:
         fits = [part for part in parts if name in (part.value, f"{part.by}={part.value}")]
@@ -164,7 +164,7 @@ def _name_critical(parts: Sequence[_Part], request: SliceRequest) -> None:
             part.critical = True
 
 
-def _judge(part: _Part, whole: PairedJudgement) -> None:
+def _judge(part: _SliceItems, whole: PairedJudgement) -> None:
     """What the items of a slice say by themselves."""
     assert whole.asked is not None
     pairs = subset(whole.pairs, part.items)
@@ -205,7 +205,7 @@ def _change(judged: PairedJudgement) -> float:
     return judged.rule.sign * (judged.found.difference or 0.0) * judged.unit + 0.0
 
 
-def _row(part: _Part, adjusted: float | None, level: float, whole: PairedJudgement, request: SliceRequest) -> JudgedSlice:
+def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJudgement, request: SliceRequest) -> JudgedSlice:
     rule, judged = whole.rule, part.judged
     about = JudgedSlice(by=part.by, value=part.value, n=len(part.items), critical=part.critical, note=part.note)
     if judged is not None:
@@ -246,20 +246,20 @@ def _share_whole(found: GuardOutcome, judged: PairedJudgement) -> None:
     judged.rule = rule
 
 
-def _needed(part: _Part) -> dict[str, Any]:
+def _needed(part: _SliceItems) -> dict[str, Any]:
     """Why a critical slice holds the verdict up, and what would decide it."""
     why = f"{part.name} does not rule theta out"
     found = None if part.judged is None else part.judged.needed(0.0)
     return {"items": None, "more": None, "why": why} if found is None else {**found, "why": f"for {part.name}: {found['why']}"}
 
 
-def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_Part]) -> tuple[dict[str, Any], ...]:
+def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems]) -> tuple[dict[str, Any], ...]:
     """The changed items, each with its slice; those of slices that are worse come first."""
     told = {str(item["id"]) for item in found.telling}
     if not told or not pairs.names:
         return found.telling
     place = {name: i for i, name in enumerate(pairs.names) if name in told}
-    of_item: dict[int, list[_Part]] = {}
+    of_item: dict[int, list[_SliceItems]] = {}
     for part in parts:
         for i in np.intersect1d(part.items, list(place.values())).tolist():
             of_item.setdefault(i, []).append(part)
