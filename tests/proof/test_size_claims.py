@@ -19,13 +19,25 @@ from steelyard.infer.paired import mcnemar as flips
 from steelyard.infer.paired.decision import decide
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator
-from steelyard.proof.errors import drifts, guards, guards_runs, learners, plans, suites, tests, tests_labels, tests_scores
+from steelyard.proof.errors import (
+    drifts,
+    guards,
+    guards_runs,
+    learners,
+    plans,
+    suites,
+    tests,
+    tests_labels,
+    tests_scores,
+    watches,
+    whole_suites,
+)
 from steelyard.proof.errors import unpaired_tests as tests_apart
 from steelyard.proof.trials import Trial, alike, significant
 from steelyard.questions.learners.design import METHODS
 from steelyard.tally.joint import Flips
 
-MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, drifts, learners, plans)
+MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, whole_suites, drifts, watches, learners, plans)
 RNG = np.random.default_rng(0)  # for what is enumerated and draws nothing
 
 
