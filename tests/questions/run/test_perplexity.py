@@ -98,6 +98,44 @@ def test_per_byte_models_with_different_tokenizers_compare() -> None:
     assert sy.run({**task, "task": {**task["task"], "metric": "ratio"}}, lambda text: [-1.0] * len(text)).measurement.estimate == 1  # type: ignore[union-attr]
 
 
+PER_BYTE: dict[str, Any] = {
+    "task": {"name": "t", "data": "a.txt", "layout": "text", "input": "{text}", "scorer": "log-likelihood", "metric": "ratio"},
+    "scorer": {"unit": "bytes"},
+}
+
+
+def test_the_bytes_of_a_first_token_without_a_log_probability_are_not_counted() -> None:
+    """ "Über" has 5 bytes and no log-probability; the other 4 have 1 nat each. A mark of the tokenizer's own has no bytes."""
+    Path("a.txt").write_text("Über all\n", encoding="utf-8")
+    for tokens, values, ratio in (
+        (["Über", " all"], [None, -4.0], 1.0),
+        (["<s>", "Über", " all"], [None, -5.0, -4.0], 1.0),
+        (["Über", " all"], [-5.0, -4.0], 1.0),
+    ):
+        found = sy.run(PER_BYTE, lambda text, v=values, t=tokens: {"logprobs": v, "tokens": t}).measurement
+        assert found is not None
+        assert found.estimate == ratio
+
+
+def test_a_first_token_whose_bytes_nobody_knows_is_refused_per_byte_and_allowed_per_token() -> None:
+    Path("a.txt").write_text("one two\n")
+    with pytest.raises(DataError, match="its first token has no log-probability, and its text is not known"):
+        sy.run(PER_BYTE, lambda text: [None, -1.0])
+    with pytest.raises(DataError, match="is a single token without a log-probability"):
+        sy.run(PER_BYTE, lambda text: {"logprobs": [None, -1.0], "tokens": ["one two", ""]})
+    found = sy.run({**PER_BYTE, "scorer": {"unit": "tokens"}}, lambda text: [None, -1.0]).measurement
+    assert found is not None
+    assert found.estimate == 1
+
+
+def test_an_endpoint_says_which_bytes_have_no_log_probability() -> None:
+    """The loopback server splits at blanks and gives the first word none: 4 bytes of "one two three" are left out with it."""
+    Path("a.txt").write_text("one two three\n")
+    with Server() as server:
+        sy.run(PER_BYTE, "openai:m", base_url=server.url, api="completions", output="out.jsonl")
+    assert [json.loads(line)["bytes"] for line in Path("out.jsonl").read_text().splitlines()] == [10.0]
+
+
 def test_a_program_writes_the_log_probabilities_of_a_line() -> None:
     Path("loss.py").write_text(
         "import json, sys\n"

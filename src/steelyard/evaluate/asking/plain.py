@@ -128,13 +128,16 @@ def answer_of(returned: Any, *, seconds: float | None = None) -> Answer:
 def logprobs_of(returned: Any, *, seconds: float | None = None) -> Answer:
     """The answer of a model that says how probable its input is: a list with the log-probability of each token, or a mapping with it.
 
-    The first may be None: nothing comes before it. What was said is their sum, the log-likelihood.
+    The first may be None: nothing comes before it. What was said is their sum, the log-likelihood. A mapping may hold the texts
+    of the tokens beside them (`tokens`); of these the first is kept as `unscored` where it has no log-probability.
 
     >>> logprobs_of([None, -1.5, -0.5]).said, logprobs_of({"logprobs": [-1], "tokens_in": 1}).tokens_in, logprobs_of("no").error
     (-2.0, 1, 'unusable answer: a str, not the log-probabilities of the tokens')
+    >>> logprobs_of({"logprobs": [None, -1.5], "tokens": ["The", " beam"]}).more["unscored"]
+    'The'
     """
     told = dict(returned) if isinstance(returned, Mapping) else {"logprobs": returned}
-    given = told.pop("logprobs", None)
+    given, texts = told.pop("logprobs", None), told.pop("tokens", None)
     if told.get("error") is not None:
         return answer_of(told, seconds=seconds)
     try:
@@ -145,6 +148,9 @@ def logprobs_of(returned: Any, *, seconds: float | None = None) -> Answer:
     except Exception as fault:  # objects of a model may fail in any way when they are looked at
         return Answer(error=f"unusable answer: {words(fault)}", seconds=seconds)
     rest = {key: value for key, value in told.items() if key not in _SAID}
+    if len(found) < len(values):  # of the token that was left out, its text, if it is known
+        first = texts[0] if isinstance(texts, list | tuple) and len(texts) == len(values) else None
+        rest["unscored"] = first if isinstance(first, str) else None
     return answer_of({**rest, "said": math.fsum(found), "logprobs": found}, seconds=seconds)
 
 

@@ -134,7 +134,8 @@ def of_prompt(answer: Answer, *, generates: bool, repeats: str = "") -> Answer:
     ours = len(told) if ours is None else ours
     if not ours <= len(told) <= ours + (answer.tokens_out or 0):
         return Answer(error=f"log-probabilities of {len(told):,} tokens for a prompt of {ours:,}", attempts=answer.attempts)
-    found = logprobs_of([each["logprob"] for each in told[:ours]], seconds=answer.seconds)
+    both = {"logprobs": [each["logprob"] for each in told[:ours]], "tokens": [each.get("token") for each in told[:ours]]}
+    found = logprobs_of(both, seconds=answer.seconds)
     if found.error is not None:
         return replace(found, attempts=answer.attempts)
     more = {**answer.more, **found.more}
