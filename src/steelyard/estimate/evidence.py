@@ -319,6 +319,7 @@ def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object)
             "n": found.n,
             "design": found.design,
             "units": found.details.units,
+            "n_effective": None if found.details.n_effective is None else f"{found.details.n_effective:.4g}",
             "interval": method,
             "test": found.test.name,
             "alternative": asked.alternative,

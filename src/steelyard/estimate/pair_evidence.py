@@ -89,19 +89,16 @@ def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> O
 
     quiet = asked.own.quietly(interval=None)
     scored = metric.mean_of_scores  # labels of one run beside right or wrong of the other are no matter of scores
-    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None), quiet)
+    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None, counted=False), quiet)
     return OwnEstimate(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else OwnEstimate(None, None)
 
 
 def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
-        raise UsageError(
-            "Comparisons do not support weights; they need one row per item.",
-            got="a weight column",
-            need="one row per item",
-            hint="leave weight= out",
-        )
+        refuse_weights(metric)
+        if not a.weight.all():  # type: ignore[union-attr]  # both have them: `agree_on_units`
+            return _evidence(_without_weightless(pairs), metric, asked)
     if not metric.comparable:
         raise UsageError(
             f"Comparisons do not support {metric.name}, a metric of ranks without an item-by-item test.",
@@ -118,6 +115,29 @@ def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
     if metric.family == "table" or right_or_wrong:
         return _table(pairs, metric, asked, right_or_wrong)
     return _sums(pairs, metric, asked)
+
+
+def refuse_weights(metric: Metric) -> None:
+    """Weights are for what is a mean over items: right or wrong, scores, losses, errors."""
+    if metric.family != "repeats" and (metric.scored or metric.mean_of_items):
+        return
+    raise UsageError(
+        f"Weights are for means over items (accuracy, error, mean, brier, log_loss, mae); {metric.name} does not support them.",
+        got="a weight column",
+        need="a mean over items, or items that count alike",
+        hint="leave weight= out",
+    )
+
+
+def _without_weightless(pairs: Pairs) -> Pairs:
+    """Items of weight 0 are left out, as `measure` leaves them out."""
+    from steelyard.estimate.opening import subset
+
+    assert pairs.baseline.weight is not None
+    kept = np.unique(pairs.baseline_item[pairs.baseline.weight > 0])
+    if not len(kept):
+        raise DataError("All matched items have weight 0.", got="weights that are all 0", need="at least one weight above 0")
+    return subset(pairs, kept)
 
 
 def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions) -> Evidence:
@@ -172,7 +192,7 @@ def _table(pairs: Pairs, metric: Metric, asked: CompareOptions, right_or_wrong: 
     """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
     a, b = pairs.baseline, pairs.candidate
     labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
-    if pairs.plain and a.group is None:
+    if pairs.plain and a.group is None and a.weight is None:
         mixed = metric.right_or_wrong and not labelled  # labels in one run, right or wrong in the other
         joint = _outcomes(a, b) if right_or_wrong or mixed else count_joint(pairs, asked.own.labels)
         return joint_evidence(joint, metric, asked)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import DECLARE
-from steelyard.infer.paired.bounded_t import BoundedT, bounded_t
+from steelyard.infer.paired.bounded_t import BoundedT, bounded_t, bounded_t_of_weights
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
 from steelyard.results.comparison import Test
@@ -26,12 +26,17 @@ class OfRange:
     name = "bounded-t"
     remedy = DECLARE
 
-    def __init__(self, d: FloatArray, baseline: FloatArray, bounds: tuple[float, float], alternative: str) -> None:
+    def __init__(
+        self, d: FloatArray, baseline: FloatArray, bounds: tuple[float, float], alternative: str, weight: FloatArray | None = None
+    ) -> None:
         far = f"by the full range of the scores ({bounds[0]:.4g} to {bounds[1]:.4g})"
         self.falls, self.differs = f"if a few unseen items fell {far}", f"if a few unseen items differed the other way {far}"
         self.reach = bounds[1] - bounds[0]
-        self.t: BoundedT = bounded_t(d, self.reach)
-        self.baseline, self.bounds, self.alternative = baseline, bounds, alternative
+        self.baseline, self.bounds, self.alternative, self.weight = baseline, bounds, alternative, weight
+        self.t: BoundedT = self._of(d)
+
+    def _of(self, d: FloatArray) -> BoundedT:
+        return bounded_t(d, self.reach) if self.weight is None else bounded_t_of_weights(d, self.weight, self.reach)
 
     def p_value(self, edge: float) -> float:
         return self.t.p_value(self.alternative, edge)
@@ -39,7 +44,7 @@ class OfRange:
     def smallest(self, edge: float) -> float:
         """Every item of the candidate's at the end of the range that was asked about."""
         ends = {"less": self.bounds[:1], "greater": self.bounds[1:]}.get(self.alternative, self.bounds)
-        worst = (bounded_t(np.clip(end - self.baseline, -self.reach, self.reach), self.reach) for end in ends)
+        worst = (self._of(np.clip(end - self.baseline, -self.reach, self.reach)) for end in ends)
         return min(t.p_value(self.alternative, edge) for t in worst)
 
     def interval(self, level: float, side: str) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,25 +39,28 @@ USUAL = "sign-flip"
 def compare_scores(
     rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None
 ) -> Evidence:
-    """The mean difference of one number per item, under groups and repeats too. `bounds`: the range of the numbers, if it is known."""
+    """The mean difference of one number per item, under groups, repeats and weights. `bounds`: the range of the numbers, if it is known."""
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
     d = _differences(a, b, max(map(len, rows)) / pairs.items)
     grouped = pairs.baseline.group is not None
     unit, units = units_of(pairs)
-    sums = _tally(d, unit, units, grouped)
+    weight = _weights(pairs)
+    sums = _tally(d, unit, units, grouped, weight)
     name = _chosen_test(pairs, metric, asked, grouped, bounds)
-    judge = _judge(name, d, a, pairs, rows, asked, bounds)
+    judge = _judge(name, d, a, pairs, rows, asked, bounds, weight)
     found = Evidence(
         design="clustered" if grouped else "paired",
         n=pairs.items,
-        baseline=float(a.mean()),
-        candidate=float(b.mean()),
-        difference=float(d.mean()),
+        baseline=_mean(a, weight),
+        candidate=_mean(b, weight),
+        difference=_mean(d, weight),
         interval=None,
-        test=_test(name, judge, d, sums, asked, grouped),
+        test=_test(name, judge, d if weight is None else weight * d, sums, asked, grouped),
         correlation=_correlation(a, b),
         details=_details(a, b, d, pairs, rows, units if grouped else None),
     )
+    if weight is not None:
+        found.note(n_effective=float(weight.sum() ** 2 / (weight @ weight)))
     _settle_error(found, judge, sums)
     effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
         unit, minlength=units
@@ -67,7 +71,7 @@ def compare_scores(
     if grouped and judge is None and found.error and not found.too_few:
         found.unseen = _rare_groups(found, sums, rows, asked, bounds)
     elif bounds is None and judge is None and d.any() and not grouped:
-        found.unseen = _seen_range(d, a, rows, asked)
+        found.unseen = _seen_range(d, a, rows, asked, weight)
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the differences do not vary")
     if asked.margin is not None and found.error and not found.too_few:
@@ -81,12 +85,15 @@ def compare_scores(
 
 
 def _chosen_test(pairs: Pairs, metric: Metric, asked: CompareOptions, grouped: bool, bounds: tuple[float, float] | None) -> str:
-    """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip."""
-    names = (
-        *(offered(BOUNDED) if bounds is not None and not grouped else ()),
-        *dict.fromkeys((USUAL, *offered("scores"))),
-        *(() if pairs.plain else offered(RUNS)),
-    )
+    """Items are the units, however often each was asked: t with the ends of the range where it is known, else the sign flip.
+
+    Items that weigh unequally have the sign flip of what each adds: exact, however few of them carry most of the weight.
+    """
+    ranged = offered(BOUNDED) if bounds is not None and not grouped else ()
+    if pairs.baseline.weight is not None:
+        names: tuple[str, ...] = (USUAL, *ranged, "paired-t")
+    else:
+        names = (*ranged, *dict.fromkeys((USUAL, *offered("scores"))), *(() if pairs.plain else offered(RUNS)))
     return asked.choose("test", asked.test, names, f"{metric.name} on the same items")
 
 
@@ -98,19 +105,36 @@ def _judge(
     rows: tuple[FloatArray, FloatArray],
     asked: CompareOptions,
     bounds: tuple[float, float] | None,
+    weight: FloatArray | None,
 ) -> OfRange | OfRuns | None:
     """The tests that margins and bounds belong to as well."""
     if name == "within-item":
         return OfRuns(pairs, rows, asked)
-    if name == "bounded-t" and bounds is not None:
-        return OfRange(d, a, bounds, asked.alternative)
+    weighted = weight is not None and pairs.baseline.group is None
+    if bounds is not None and (name == "bounded-t" or weighted):
+        return OfRange(d, a, bounds, asked.alternative, weight)
     return None
 
 
-def _seen_range(d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: CompareOptions) -> OfRange | None:
+def _weights(pairs: Pairs) -> FloatArray | None:
+    """The weight of every item, 1 on average; None where they weigh alike."""
+    if pairs.baseline.weight is None:
+        return None
+    weight = np.empty(pairs.items)
+    weight[pairs.baseline_item] = pairs.baseline.weight
+    return weight / float(weight.mean())
+
+
+def _mean(values: FloatArray, weight: FloatArray | None) -> float:
+    return float(values.mean() if weight is None else weight @ values / weight.sum())
+
+
+def _seen_range(
+    d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: CompareOptions, weight: FloatArray | None
+) -> OfRange | None:
     """The test that would have been taken, had somebody declared the range that the scores seem to have."""
     ends = possible_range(*rows)
-    return OfRange(d, a, ends, asked.alternative) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
+    return OfRange(d, a, ends, asked.alternative, weight) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
 
 
 def _rare_groups(
@@ -169,9 +193,11 @@ def _by_item(values: FloatArray, item: npt.NDArray[np.int64], items: int) -> Flo
     return np.asarray(np.bincount(item, weights=values, minlength=items) / np.bincount(item, minlength=items))
 
 
-def _tally(x: FloatArray, unit: Any, units: int, grouped: bool) -> Sums:
-    rows = np.stack([np.ones(len(x)), x], axis=1)
-    return tally_groups(rows, unit, units) if grouped else tally_items(rows)
+def _tally(x: FloatArray, unit: Any, units: int, grouped: bool, weight: FloatArray | None) -> Sums:
+    rows = np.stack([np.ones(len(x)), x] if weight is None else [weight, weight * x], axis=1)
+    if grouped:
+        return tally_groups(rows, unit, units)
+    return tally_items(rows) if weight is None else replace(tally_items(rows), worth=float(weight.sum() ** 2 / (weight @ weight)))
 
 
 def scores_interval(
@@ -188,7 +214,8 @@ def scores_interval(
     method = asked.choose("interval", asked.interval, offered, f"{metric.name} on the same items")
     reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
     if method == "bounded-t" and bounds is not None:
-        t = bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
+        seen = found.judge.t if isinstance(found.judge, OfRange) else None
+        t = seen or bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
         return asked.interval_of(*t.interval(asked.level, asked.side), method, *reach)
     if method == "within-item" and found.judge is not None and found.error:
         ends = found.judge.interval(asked.level, asked.side)
@@ -237,7 +264,7 @@ def _without_spread(
 
 
 def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, grouped: bool) -> Test:
-    if isinstance(judge, OfRange):
+    if isinstance(judge, OfRange) and name == judge.name:
         told = TestDetails(df=judge.t.df, range=judge.reach)
         p = judge.p_value(0.0)
         return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)

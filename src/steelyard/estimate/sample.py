@@ -27,7 +27,8 @@ OUTCOME = ("right", "wrong")
 class Sample:
     """Items under a design. Tallies are made when first asked for, each once.
 
-    beside: the run it is compared with. What scores mean is read off both: 0 beside 75 points is no wrong answer.
+    beside: the run it is compared with. What scores mean is read off both: 0 beside 75 points is no wrong answer. counted: whole
+    weights say how many equal items a row stands for; where every item has an id it is one item, whatever it weighs.
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class Sample:
         labels: Sequence[str] | None = None,
         needed: Collection[str] | None = None,
         beside: Items | None = None,
+        counted: bool = True,
     ) -> None:
         self.items, said = settle_missing(
-            _whole_weights_as_counts(items), settings.missing, worst_score=_worst_score(items, settings), needed=needed
+            _settled_weights(items, counted), settings.missing, worst_score=_worst_score(items, settings), needed=needed
         )
         for sentence in said:
             settings.warn(sentence)
@@ -166,12 +168,13 @@ def _worst_score(items: Items, settings: MeasureOptions) -> float | None:
     return 0.0 if known.size == 0 or (known.min() >= 0 and known.max() <= 1) else None
 
 
-def _whole_weights_as_counts(items: Items) -> Items:
-    """Whole-number weights are counts of equal items; a weight of 0 leaves its row out."""
-    if items.weight is None or not bool((items.weight == np.floor(items.weight)).all()):
+def _settled_weights(items: Items, counted: bool) -> Items:
+    """Whole-number weights are counts of equal items, where they may be; a weight of 0 leaves its row out."""
+    if items.weight is None:
         return items
     from steelyard.tally.design import take
 
-    count = items.weight.astype(np.int64) * (1 if items.count is None else items.count)
-    kept = replace(items, weight=None, count=count)
-    return kept if bool((count > 0).all()) else take(kept, count > 0)
+    there = items.weight > 0
+    if counted and bool((items.weight == np.floor(items.weight)).all()):
+        items = replace(items, weight=None, count=items.weight.astype(np.int64) * (1 if items.count is None else items.count))
+    return items if bool(there.all()) else take(items, there)

@@ -28,6 +28,7 @@ ORDER = (
     "n",
     "design",
     "units",
+    "n_effective",
     "method",
     "parts",
     "id",

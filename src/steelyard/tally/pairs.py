@@ -139,6 +139,7 @@ def _shown(examples: Sequence[str]) -> str:
 
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 EXAMPLES = 3
 DENSE = 4_000_000  # cells of a cube that is counted whole
 
@@ -309,13 +310,16 @@ def number_rows(items: Items) -> Items:
 
 
 def agree_on_units(pairs: Pairs) -> Pairs:
-    """Groups and slices that one run has count for both; where the two disagree about an item, nobody can tell which is right."""
+    """Groups, weights and slices that one run has count for both; where the two disagree about an item, nobody can tell which is right."""
     a, b = pairs.baseline, pairs.candidate
     group = _agreed("group", a.group, b.group, pairs)
     if group is not None:
         names, codes = group
         a = replace(a, group=Labels(codes[pairs.baseline_item], names))
         b = replace(b, group=Labels(codes[pairs.candidate_item], names))
+    weight = _agreed_weights(a.weight, b.weight, pairs)
+    if weight is not None:
+        a, b = replace(a, weight=weight[pairs.baseline_item]), replace(b, weight=weight[pairs.candidate_item])
     for column in a.slices:
         if column in b.slices:
             _agreed(f"slice {column!r}", a.slices[column], b.slices[column], pairs)
@@ -350,6 +354,29 @@ def _agreed(what: str, a: Labels | None, b: Labels | None, pairs: Pairs) -> tupl
             )
         codes[item] = np.where(own >= 0, own, codes[item])
     return names, codes
+
+
+def _agreed_weights(a: FloatArray | None, b: FloatArray | None, pairs: Pairs) -> FloatArray | None:
+    """The weight of every item, from whichever run has it; an error if two rows of an item differ by more than rounding."""
+    sides = [(column, item) for column, item in ((a, pairs.baseline_item), (b, pairs.candidate_item)) if column is not None]
+    if not sides:
+        return None
+    weight = np.full(pairs.items, np.nan)
+    for column, item in sides:
+        known = np.isnan(weight[item])
+        weight[item[known]] = column[known]
+        differ = np.abs(column - weight[item]) > 1e-9 * np.maximum(np.abs(column), np.abs(weight[item]))
+        if differ.any():
+            row = int(np.argmax(differ))
+            i = int(item[row])
+            shown = pairs.names[i] if pairs.names else f"row {i + 1}"
+            many = len(np.unique(item[differ]))
+            raise DataError(
+                f"{many} {'item has' if many == 1 else 'items have'} two weights, such as {shown!r} ({weight[i]:g} and {column[row]:g}).",
+                got=f"{many} item(s) with two weights, such as {shown!r}",
+                need="one weight per item, the same in both runs",
+            )
+    return weight
 
 
 def count_joint(pairs: Pairs, labels: Sequence[str] | None = None) -> JointCounts:

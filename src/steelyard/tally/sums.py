@@ -98,7 +98,8 @@ class Sums:
 
     `sizes`: what each unit weighs in items, None where they weigh alike. `single`: of a gradient, the first-order effects of the
     single answers, whose squares say how alike the answers of a unit are; None where only the sums are known. A row that stands
-    for c equal answers has theirs, over sqrt(c): the squares then add up.
+    for c equal answers has theirs, over sqrt(c): the squares then add up. `worth`: how many equal units these are worth, where each
+    is one item and they weigh unequally.
     """
 
     rows: FloatArray | SparseRows
@@ -107,6 +108,7 @@ class Sums:
     units: Literal["items", "groups"] = "items"
     sizes: FloatArray | None = None
     single: Callable[[FloatArray], FloatArray] | None = None
+    worth: float | None = None
 
     @property
     def n(self) -> int:

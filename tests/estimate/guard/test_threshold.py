@@ -181,5 +181,5 @@ def test_a_margin_is_refused_for_a_table_metric_instead_of_testing_right_and_wro
     labels = ["a", "b"] * 20
     run = [{"id": f"q{i}", "truth": t, "prediction": t if i % 5 else "a"} for i, t in enumerate(labels)]
     sy.record(run, task="t", model="m", metric="macro_f1", deterministic=True)
-    with pytest.raises(sy.SteelyardError, match=r"A margin \(here 0\.01\) needs right or wrong, or a mean of scores, not"):
+    with pytest.raises(sy.SteelyardError, match=r"A margin \(here 0\.01\) needs right or wrong, a mean of scores, or a ratio of sums"):
         sy.check(run, task="t", model="m", margin=0.01)

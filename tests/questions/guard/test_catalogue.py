@@ -110,8 +110,9 @@ def measured(rows: Rows, metric: str, maker: str, design: str) -> float | None:
 
 def true_reason(metric: str, design: str) -> str | None:
     """Why items cannot be recorded, where they cannot."""
-    if design == "weights":
-        return "Items with weights cannot be recorded: the item-by-item tests do not"
+    if design == "weights" and not (parse(metric).scored or parse(metric).mean_of_items):
+        ranked = parse(metric).family == "ranking" and metric != "auc"
+        return "without an item-by-item test" if ranked else r"Weights are for means over items \(accuracy, error, mean, "
     if design == "no ids":
         return r"The run has no ids, so its items cannot be paired with the next run's\."
     if metric == "auc" and "repeats" in DESIGNS[design]:

@@ -86,11 +86,11 @@ class PairedJudgement:
         if self._outcomes:
             lost, gained = self._lost_and_gained()
             return self._p_of_flips(lost, gained), "tango-score"
-        if not self.metric.mean_of_items:
+        if not self.metric.takes_margin:
             raise UsageError(
-                f"A margin (here {rule.margin:g}) needs right or wrong, or a mean of scores, not {self.metric.name}.",
+                f"A margin (here {rule.margin:g}) needs right or wrong, a mean of scores, or a ratio of sums, not {self.metric.name}.",
                 got=f"margin {rule.margin:g}",
-                need="right or wrong, or a mean of scores",
+                need="right or wrong, a mean of scores, or a ratio of sums",
             )
         if found.judge is not None:
             return found.judge.p_value(-rule.sign * rule.margin / self.unit), found.judge.name
@@ -152,7 +152,7 @@ class PairedJudgement:
         if not known:
             return
         means, within = max(known, key=lambda part: len(part[0]))
-        excess = run_excess(means, within, self.pairs.items)
+        excess = run_excess(means, within, self.found.details.n_effective or self.pairs.items)
         if excess == 0:
             return
         runs = [1 if part is None else len(part[0]) for part in parts]
@@ -342,10 +342,11 @@ def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
     size = size[size > 0]
     if len(size) < 2 or 2 * int(size.min()) < len(tries):
         return None
+    weight = np.ones(len(values)) if items.weight is None else items.weight
     own = np.bincount(item, weights=values) / tries
     away = without_rounding(values - own[item], float(np.abs(values).max()), int(tries.max()))
     _, run = np.unique(run, return_inverse=True)
-    means = float(own.mean()) + np.bincount(run, weights=away) / size
+    means = float(own.mean()) + np.bincount(run, weights=weight * away) / np.bincount(run, weights=weight)
     within = float((away**2).sum() / max(1, len(values) - len(tries)))
     return [float(m) for m in means], within
 

@@ -192,6 +192,13 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
             need="right or wrong, or a score, and an id",
             hint="a metric of the whole table is judged when the run is complete: leave out until='decided'",
         )
+    if items.weight is not None:
+        raise DataError(
+            "Items with weights cannot be judged one by one: their order would decide how much of the weight has been seen.",
+            got="weights",
+            need="items that count alike",
+            hint="items with weights are judged when the run is complete: leave out until='decided'",
+        )
     codes = items.id.codes
     names, first, member = np.unique(codes, return_index=True, return_inverse=True)
     means = np.bincount(member, weights=values) / np.bincount(member)

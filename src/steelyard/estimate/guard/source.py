@@ -82,6 +82,7 @@ def guard_source(
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
         keep = _columns_of(past.items)
+        _refuse_new_weights(run.items, past.items)
         found = guard_items(
             SystemItems("reference", past.items),
             SystemItems(run.name, _only(run.items, keep, metric)),
@@ -254,6 +255,17 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
         )
 
 
+def _refuse_new_weights(run: Items, past: Items) -> None:
+    """Weights on record are the items' own and count for both sides; a run cannot bring them to a reference without any."""
+    if run.weight is not None and past.weight is None:
+        raise UsageError(
+            "The run has weights, but the reference was recorded without any.",
+            got="a weight column of the run alone",
+            need="a reference recorded with the same weights",
+            hint="leave weight= out, or record a reference with weight=",
+        )
+
+
 def _columns_of(items: Items) -> set[str]:
     return {name for name in ("truth", "prediction", "score", "probability", "ratio") if getattr(items, name) is not None}
 
@@ -279,7 +291,7 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
 def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule) -> CandidateScore:
     """The run as one number with its spread."""
     settings = settle(missing=missing, positive=rule.positive)
-    sample = Sample(run.items, settings)
+    sample = Sample(run.items, settings, counted=False)
     rows = rows_of_sample([metric], sample, settings)
     rule.warnings.extend(settings.warnings)
     if len(rows) != 1 or rows[0].estimate is None:
@@ -287,6 +299,8 @@ def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: 
     row = rows[0]
     score = sample.items.score
     effect = row.details.design_effect
+    if sample.items.weight is not None:  # unequal weights: as if there were fewer items
+        effect = float(len(sample.items.weight) * (sample.items.weight @ sample.items.weight) / sample.items.weight.sum() ** 2)
     pinned = entry.items_hash is not None and run.items.id is not None
     same = pinned and outcomes.items_alone(run.items).items_hash == entry.items_hash
     return CandidateScore(

@@ -39,7 +39,8 @@ def student(p: float, df: float) -> float:
 def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     """The linearised variance over units, and its degrees of freedom: G/(G-1) sum_g u_g^2 with G - 1 for G units of one size.
 
-    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`.
+    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`; items of different weights have one
+    degree of freedom less than the equal items that they are worth (Kish1965).
     Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; BellMcCaffrey2002; Miller2024, section 2.2.
 
     >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
@@ -60,7 +61,7 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     terms = abs(sums.rows) @ np.abs(gradient)  # what the differences were computed from
     u = without_rounding(u, float(terms.max(initial=0.0)), max(SUMS, sums.answers))
     if sums.sizes is None:
-        return ClusterVariance(n / (n - 1) * float(often @ u**2), n - 1)
+        return ClusterVariance(n / (n - 1) * float(often @ u**2), n - 1 if sums.worth is None else max(1.0, sums.worth - 1))
     single = None if sums.single is None else sums.single(gradient)
     squares = None if single is None else float(single @ single)
     if statistic.classes and np.any(u):

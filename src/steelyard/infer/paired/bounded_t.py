@@ -100,6 +100,28 @@ def bounded_t_of_groups(mean: float, variance: float, df: float, groups: float, 
     return BoundedT(n=n, mean=mean, centre=centre * reach, error=error, df=df + 2, noise=math.sqrt(variance))
 
 
+def bounded_t_of_weights(differences: npt.ArrayLike, weights: npt.ArrayLike, reach: float) -> BoundedT:
+    """The same for items that weigh unequally: the two more items weigh what the others do on average.
+
+    Formula: mean = sum w d / sum w, its variance n / (n - 1) sum w^2 (d - mean)^2 / (sum w)^2, over the (sum w)^2 / sum w^2 equal
+    items that they are worth, in which t has its degrees of freedom too. Equal weights: `bounded_t`.
+    Assumes: independent items, weights that do not follow from the answers. Reference: Kish1965; BonettPrice2012.
+
+    >>> d = [0.5, 0.0, -0.5, 0.0, 1.0]
+    >>> found = bounded_t_of_weights(d, [2.0] * 5, 1.0)
+    >>> round(found.centre, 6), round(found.error, 6), round(found.df, 6), [round(x, 4) for x in found.interval()]
+    (0.142857, 0.282722, 6.0, [-0.5489, 0.8347])
+    >>> round(bounded_t_of_weights(d, [1.0, 1.0, 1.0, 1.0, 4.0], 1.0).mean, 6)
+    0.5
+    """
+    d, w = np.asarray(differences, float), np.asarray(weights, float)
+    total, n = float(w.sum()), len(d)
+    mean = float(w @ d) / total
+    variance = n / (n - 1) * float(((w * (d - mean)) ** 2).sum()) / total**2 if n > 1 else 0.0
+    worth = total**2 / float(w @ w)
+    return bounded_t_of_groups(mean, variance, worth - 1, worth, reach)
+
+
 def possible_range(*scores: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The range that undeclared scores seem to have: 0 to 1 where none lies outside, else the lowest and the highest seen.
 

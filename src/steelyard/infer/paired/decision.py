@@ -145,7 +145,7 @@ def agreeing_threshold(threshold: float, value: float, edge: float, *, worse: bo
     return threshold if value < threshold else max(value + (edge - value) / 100, math.nextafter(value, math.inf))
 
 
-def run_excess(run_means: list[float], within: float, n: int) -> float:
+def run_excess(run_means: list[float], within: float, n: float) -> float:
     """The variance that runs share beyond the noise of their items: max(0, s_run^2 - w/n). It does not shrink with n.
 
     Formula: s_run^2 is the variance of the runs' means, w the mean variance of an item's answers over runs.

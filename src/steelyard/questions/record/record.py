@@ -19,7 +19,7 @@ from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
-from steelyard.estimate.pair_evidence import right_or_wrong
+from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
@@ -282,24 +282,27 @@ def _measured(
     if items:
         _require_ids(runs)
         _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
+        if any(run.items.weight is not None for run in runs):
+            refuse_weights(metric)
         for sentence in dict.fromkeys(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names)):
             settings.warn(sentence)
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
     parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
-    kept = outcomes.outcomes_of(parts, roles=_roles(metric), hashed=hashed, by=by) if items else None
+    roles = (*_roles(metric), *(("weight",) if any(part.weight is not None for part in parts) else ()))
+    kept = outcomes.outcomes_of(parts, roles=roles, hashed=hashed, by=by) if items else None
     together = parts[0] if kept is None else outcomes.to_items(kept)
-    sample = Sample(together, settings)
+    sample = Sample(together, settings, counted=False)
     quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
     value = _estimate(sample, metric, quiet)
     runs_apart = [] if metric.family == "repeats" else _each_run(together)  # tries make one number together
-    by_run = tuple(_estimate(Sample(one, quiet), metric, quiet) for one in runs_apart)
+    by_run = tuple(_estimate(Sample(one, quiet, counted=False), metric, quiet) for one in runs_apart)
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
 
 def _settled(items: Items, metric: Metric, settings: MeasureOptions, name: str) -> Items:
     """The run with nothing missing of what the metric needs: what is kept is what was counted."""
     own = settings.quietly()
-    settled = Sample(items, own, needed=_needed(items, metric)).items
+    settled = Sample(items, own, needed=_needed(items, metric), counted=False).items
     for sentence in own.warnings:
         settings.warn(name + sentence)
     return settled
@@ -335,12 +338,12 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
                 need="an id column, so that the next run can be paired",
                 hint="name the id column with id=; items=False records the value alone",
             )
-        if run.items.weight is not None or run.items.count is not None:
+        if run.items.count is not None:
             raise DataError(
-                "Items with weights cannot be recorded: the item-by-item tests do not support them.",
-                got="weights, which the item-by-item tests do not support",
-                need="items of equal weight, one row per item (and repeat)",
-                hint="leave the weights out; items=False records the weighted value alone",
+                "Rows that stand for several items cannot be recorded item by item.",
+                got="rows that stand for several items",
+                need="one row per item (and repeat)",
+                hint="items=False records the value alone",
             )
 
 

@@ -155,9 +155,12 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     from steelyard.reference.outcomes import to_items
 
     settings = settle()
-    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings), settings)
+    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings, counted=False), settings)
     of = metric.of_right
-    return of(float(row.estimate or 0.0)), [of(float(np.nanmean(run.score))) for run in kept.runs]
+    weight = np.ones(kept.n) if kept.weight is None else kept.weight
+    there = [~np.isnan(run.score) for run in kept.runs]
+    means = [np.average(run.score[known], weights=weight[known]) for run, known in zip(kept.runs, there, strict=True)]
+    return of(float(row.estimate or 0.0)), [of(float(mean)) for mean in means]
 
 
 def _orphans(desk: LintedFile) -> None:

@@ -41,7 +41,8 @@ ZERO = GuideLine(at=0.0, name="no difference")
 def comparison_page(c: Comparison, extra: Extra) -> Page:
     """The comparison as a page."""
     lower = "" if c.higher_is_better else " (lower is better)"
-    sized = f"{c.n:,} items, {c.design}"
+    weighted = "" if c.details.n_effective is None else f", weighted (worth {c.details.n_effective:.3g} equal ones)"
+    sized = f"{c.n:,} items{weighted}, {c.design}"
     systems, gap = rows_of(c)
     named = list(zip((c.baseline.name, c.candidate.name, MINUS), (*systems, gap), strict=True))
     difference, errors, said = _difference(c), standard_errors(named), facts(c)
