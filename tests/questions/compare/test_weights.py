@@ -23,7 +23,10 @@ RIGHT_A, RIGHT_B = (RNG.random(N) < 0.8).astype(int), (RNG.random(N) < 0.5).asty
 
 
 def rows(values: Any, weight: Any = WEIGHT, **more: Any) -> Rows:
-    return [{"id": f"q{i}", "score": v, "weight": w} | {k: m[i] for k, m in more.items()} for i, (v, w) in enumerate(zip(values, weight))]
+    return [
+        {"id": f"q{i}", "score": v, "weight": w} | {k: m[i] for k, m in more.items()}
+        for i, (v, w) in enumerate(zip(values, weight, strict=True))
+    ]
 
 
 def test_the_difference_and_its_error_are_those_of_the_formula() -> None:
@@ -98,7 +101,10 @@ def test_repeats_of_an_item_share_its_weight_and_groups_add_theirs_up() -> None:
 
 def test_labels_weigh_too_and_an_error_rate_is_turned_round() -> None:
     def labelled(right: Any) -> Rows:
-        return [{"id": i, "truth": "a", "prediction": "a" if r else "b", "weight": w} for i, (r, w) in enumerate(zip(right, WEIGHT))]
+        return [
+            {"id": i, "truth": "a", "prediction": "a" if r else "b", "weight": w}
+            for i, (r, w) in enumerate(zip(right, WEIGHT, strict=True))
+        ]
 
     found = sy.compare(labelled(RIGHT_A), labelled(RIGHT_B), weight="weight")
     scored = sy.compare(rows(RIGHT_A), rows(RIGHT_B), weight="weight")
