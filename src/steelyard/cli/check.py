@@ -26,6 +26,7 @@ def check(source: str | None, given: Given) -> None:
       steelyard check run.jsonl --task gsm8k --model llama-3.1-8b
       steelyard check run.jsonl --task gsm8k --model llama-3.1-8b --spec quant_algo=FP8 --theta .01
       steelyard check --task mmlu --model meta-llama/Llama-3.1-8B-Instruct --value 66.2
+      steelyard check run.jsonl --task gsm8k --model llama-3.1-8b --by language --critical-slices de,fr
       steelyard check drafts.csv --task drafts --model llama-3.1-8b --ratio accepted/drafted
       steelyard check --suite suite.toml --format markdown
     """

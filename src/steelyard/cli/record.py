@@ -21,6 +21,7 @@ def record(sources: tuple[str, ...], given: Given) -> None:
     Examples:
       steelyard record run.jsonl --task gsm8k --model llama-3.1-8b
       steelyard record run1.jsonl run2.jsonl run3.jsonl run4.jsonl run5.jsonl --task gsm8k --model llama-3.1-8b
+      steelyard record run.jsonl --task gsm8k --model llama-3.1-8b --by language
       steelyard record fp8.jsonl --task gsm8k --model llama-3.1-8b --spec quant_algo=FP8 --reason "first FP8 build"
       steelyard record run.jsonl --task gsm8k --model llama-3.1-8b --update --reason "new tokenizer"
       steelyard record drafts.csv --task drafts --model llama-3.1-8b --metric acceptance_rate --ratio accepted/drafted

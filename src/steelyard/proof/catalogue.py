@@ -36,6 +36,7 @@ FAMILIES = (
     "errors.unpaired_tests",
     "errors.guards",
     "errors.guards_runs",
+    "errors.slices",
     "errors.suites",
     "errors.whole_suites",
     "errors.stopping",

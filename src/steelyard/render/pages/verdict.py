@@ -42,6 +42,7 @@ from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.verdict import WORSENING, Recorded, Verdict
 
 SLICE_FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p", "MDE", "")
+SHORT = {"reference": "ref.", "adjusted p": "adj. p"}  # so that a line of text stays within 80 signs
 BY_SLICE = "By slice"
 LOST = 5  # items that were lost, named for programs
 NAMED = 200  # characters of the name of one
@@ -241,13 +242,15 @@ def slices_section(v: Verdict) -> Section | None:
     numbers = range(1, len(heads) - 1)
     legend = slices_legend(v)
     table = capped("Slices", heads, rows, numbers=numbers, seen=(HTML,))
-    written = PageTable(
-        heads=heads, rows=rows, numbers=numbers, ours=numbers, columns="left", narrow=32, noun="slices", label=BY_SLICE, seen=WRITTEN
-    )
+    brief = [heads[0], *(SHORT.get(head, head) for head in heads[1:])]
+    written = [
+        PageTable(heads=brief, rows=rows, numbers=numbers, columns="left", narrow=32, seen=(TEXT,)),
+        PageTable(heads=heads, rows=rows, numbers=numbers, ours=numbers, noun="slices", seen=(MARKDOWN,)),
+    ]
     axis = "worse to the left, better to the right"
     drawing = Forest(title="Change of every slice", bars=bars[:DRAWN], rules=[GuideLine(at=0.0, name="no change")], axis=axis)
     drawn: list[PageBlock] = [Picture(drawing=drawing)] if drawing.scale is not None else []
-    return Section(title=BY_SLICE, blocks=[written, *drawn, table, Sentences(said=[legend], listed=False, tight=True, paint=DIM)])
+    return Section(title=BY_SLICE, blocks=[*written, *drawn, table, Sentences(said=[legend], listed=False, tight=True, paint=DIM)])
 
 
 def slices_legend(v: Verdict) -> str:
