@@ -103,7 +103,7 @@ def test_decimals_are_a_lattice() -> None:
 
 def test_meets_in_the_middle() -> None:
     rng = np.random.default_rng(1)
-    d = rng.normal(0.3, 1, 24)
+    d = rng.normal(0.3, 1, signflip.FEW + 1)
     found = sign_flip(d)
     assert found.method == "enumeration"
     sums = np.concatenate([signflip._all_sums(np.abs(d[:-4])) + s for s in signflip._all_sums(np.abs(d[-4:]))])
