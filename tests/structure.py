@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -54,7 +54,11 @@ class Tree:
     def imports(self, module: str) -> set[str]:
         """The modules of the package that one imports, at its head or inside functions; not what only types need."""
         found: set[str] = set()
-        for node in _without_types(self.parsed(module)):
+        for_types = [node for node in self.nodes(module) if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"]
+        apart = {each for node in for_types for each in ast.walk(node)}
+        for node in self.nodes(module):
+            if node in apart:
+                continue
             if isinstance(node, ast.Import):
                 found |= {each.name for each in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -62,15 +66,6 @@ class Tree:
                     whole = f"{node.module}.{each.name}"
                     found.add(whole if whole in self.modules else node.module)
         return (found & set(self.modules)) - {module}
-
-
-def _without_types(node: ast.AST) -> Iterator[ast.AST]:
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        if not (isinstance(here, ast.If) and getattr(here.test, "id", "") == "TYPE_CHECKING"):
-            yield here
-            waiting += ast.iter_child_nodes(here)
 
 
 # ---- counts ------------------------------------------------------------------------------------------------------------
