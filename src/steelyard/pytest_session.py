@@ -38,7 +38,21 @@ if TYPE_CHECKING:
 TELLING = 5
 KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
-ONLY_CHECKED = ("alpha", "beta", "sigma", "theta", "margin", "num_samples", "target", "range", "unmatched", "draws", "seed", "value")
+ONLY_CHECKED = (
+    "alpha",
+    "beta",
+    "sigma",
+    "theta",
+    "margin",
+    "num_samples",
+    "target",
+    "range",
+    "unmatched",
+    "draws",
+    "seed",
+    "value",
+    "critical_slices",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +77,14 @@ def _columns_of(frame: Any, options: Mapping[str, Any]) -> dict[str, list[Any]]:
     given = {role: options[role] for role in (column.name for column in RUN_COLUMNS) if options.get(role) is not None}
     if options.get("ratio") is not None:
         given["ratio"] = ratio_columns(options["ratio"])
+    if options.get("by") is not None:
+        given["by"] = options["by"]
     source = open_source(frame, columns=given)
     items = source.items()
     columns = {name: getattr(items, role) for role, name in source.roles.items() if getattr(items, role, None) is not None}
     if items.ratio is not None:
         columns |= dict(zip(given["ratio"], items.ratio, strict=True))
+    columns |= {name: items.slices[name] for name in source.by}
     return {name: _texts(column) if isinstance(column, Labels) else column.tolist() for name, column in columns.items()}
 
 

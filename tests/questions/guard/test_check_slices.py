@@ -201,7 +201,9 @@ def test_json_both_ways_and_every_format_has_the_table() -> None:
         told = FORMATS[name](verdict)
         assert "de" in told, name
         assert name == "text" or "<b>|x" not in told.replace("&lt;b&gt;|x", ""), name
-    assert "WORSE" in FORMATS["text"](verdict)
+    text = FORMATS["text"](verdict)
+    assert "WORSE" in text
+    assert "  lost  de0   de     1 -> 0" in text  # an item that changed, with its slice
 
 
 def test_a_suite_takes_the_smallest_adjusted_p_and_its_file_names_the_column() -> None:
@@ -238,6 +240,7 @@ def test_the_configuration_names_column_and_critical_slices_and_a_bare_value_is_
     [
         ({"by": "nothing"}, "nothing"),
         ({"by": "id"}, "too many to judge"),
+        ({"by": "score"}, "known before the answers"),
         ({"by": "language", "critical_slices": ["xx"]}, "'de', 'en', 'fr'"),
         ({"critical_slices": ["de"]}, "name the column with by="),
         ({"by": {"language": [1]}}, "by="),

@@ -22,7 +22,7 @@ from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, 
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
-from steelyard.items import Items
+from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
 from steelyard.options import ratio_columns
@@ -160,7 +160,21 @@ def read_sliced(
         warnings.append(f"not sliced by {' and '.join(by)}, as the configuration asks: {fault.sentence}")
         return read_run(source, columns, metric, warnings), False
     warnings.extend(said)
+    _refuse_answers(run, by)
     return run, True
+
+
+def _refuse_answers(run: SystemItems, by: tuple[str, ...]) -> None:
+    """What was answered cannot tell slices apart: all losses would lie in one of them, whatever has changed."""
+    if run.source is None:
+        return
+    answers = {column for role, column in run.source.roles.items() if role != "truth" and ROLES[role].answer}
+    if found := [column for column in by if column in {*answers, *(run.source.ratio or ())}]:
+        raise UsageError(
+            f"by={found[0]!r} is what the run is judged by; slices have to be known before the answers.",
+            got=f"by={found[0]!r}",
+            need="a column that says what is asked, such as a language or a topic",
+        )
 
 
 def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) -> Metric:

@@ -53,10 +53,12 @@ def item_rows(items: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> tup
     """Heads and rows of changed items. A column that no item has is left out. names: of the two who answered."""
     prompts = any(item.get("prompt") for item in items)
     truths = any(_truth(item) is not None for item in items)
-    heads = ["change", "item", *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
+    slices = any(item.get("slice") for item in items)
+    heads = ["change", "item", *(["slice"] if slices else []), *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
     rows: list[list[Cell]] = []
     for item in items:
         row: list[Cell] = [str(item.get("change", "")), _name(item)]
+        row += [str(item.get("slice") or "")] if slices else []
         row += [str(item.get("prompt") or "")] if prompts else []
         row += [cell_text(_truth(item))] if truths else []
         rows.append([*row, *_answered(item)])
@@ -153,13 +155,15 @@ def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], li
     told = list(v.telling[:most])
     items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
     truths = any(item.get("truth") is not None for item in items)
-    heads = ["", "item", *(["truth"] if truths else []), "reference -> run"]
-    return heads, [_told_item(item, truths) for item in items]
+    slices = any(item.get("slice") for item in items)
+    heads = ["", "item", *(["slice"] if slices else []), *(["truth"] if truths else []), "reference -> run"]
+    return heads, [_told_item(item, truths, slices) for item in items]
 
 
-def _told_item(item: Mapping[str, Any], truths: bool) -> list[str]:
+def _told_item(item: Mapping[str, Any], truths: bool, slices: bool) -> list[str]:
     change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
-    return [str(item.get("change", "")), _item_name(item), *([cell_text(item.get("truth"))] if truths else []), change]
+    about = [*([str(item.get("slice") or "")] if slices else []), *([cell_text(item.get("truth"))] if truths else [])]
+    return [str(item.get("change", "")), _item_name(item), *about, change]
 
 
 def _item_name(item: Mapping[str, Any]) -> str:
