@@ -29,8 +29,8 @@ class Option:
 
     repeat: it may be given several times; any other option given twice is refused. also: flags of the same option where
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
-    directory, for what names one of those; list, pairs, pairs_or_none, shares, seed, fraction, numbers or prices, for a text that is
-    taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
+    directory, for what names one of those; list, pairs, pairs_or_none, shares, seed, fraction, drop, numbers or prices, for a text that
+    is taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
     is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is
@@ -448,6 +448,25 @@ def checked(name: str, value: Any) -> float:
     (0.02, 0.05, 0.0)
     """
     return CHECKS[name](name, value)
+
+
+def share_of_reference(name: str, value: Any) -> float | None:
+    """The share that a drop is given as, 0.05 for "5%" of the reference; None for a number, which is a drop in the scale of the scores.
+
+    >>> share_of_reference("margin", "5%"), share_of_reference("margin", 0.02)
+    (0.05, None)
+    """
+    if not (isinstance(value, str) and value.rstrip().endswith("%")):
+        return None
+    return number(name, value.rstrip()[:-1], least=0, below=100, hint=f"{name}='5%' is 5% of the reference") / 100
+
+
+def is_share_of_reference(value: str) -> bool:
+    """Whether a text says a share of the reference, such as 5%."""
+    try:
+        return share_of_reference("the share", value) is not None
+    except UsageError:
+        return False
 
 
 def checked_if_given(name: str, value: Any) -> float | None:

@@ -38,21 +38,8 @@ if TYPE_CHECKING:
 TELLING = 5
 KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
-ONLY_CHECKED = (
-    "alpha",
-    "beta",
-    "sigma",
-    "theta",
-    "margin",
-    "num_samples",
-    "target",
-    "range",
-    "unmatched",
-    "draws",
-    "seed",
-    "value",
-    "critical_slices",
-)
+OF_NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "recovery", "num_samples")
+ONLY_CHECKED = (*OF_NUMBERS, "target", "range", "unmatched", "draws", "seed", "value", "critical_slices")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from steelyard.proof.claims import Band, Claim, Point, Setting, generator
 from steelyard.proof.errors import (
     drifts,
     guards,
+    guards_relative,
     guards_runs,
     learners,
     plans,
@@ -37,7 +38,21 @@ from steelyard.proof.trials import Trial, alike, significant
 from steelyard.questions.learners.design import METHODS
 from steelyard.tally.joint import Flips
 
-MODULES = (tests, tests_scores, tests_labels, tests_apart, guards, guards_runs, suites, whole_suites, drifts, watches, learners, plans)
+MODULES = (
+    tests,
+    tests_scores,
+    tests_labels,
+    tests_apart,
+    guards,
+    guards_relative,
+    guards_runs,
+    suites,
+    whole_suites,
+    drifts,
+    watches,
+    learners,
+    plans,
+)
 RNG = np.random.default_rng(0)  # for what is enumerated and draws nothing
 
 

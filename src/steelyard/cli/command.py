@@ -551,6 +551,17 @@ def _seed(text: str, flag: str) -> int | None:
     return int(text)
 
 
+def _drop(text: str, flag: str) -> float | str:
+    """A drop in the scale of the scores, or, with a % sign, as a share of the reference."""
+    if text.rstrip().endswith("%"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        need = "a number, or a share of the reference with a % sign"
+        raise UsageError(f"cannot read {flag}", got=repr(text), need=need, hint="5% is 5% of the reference") from None
+
+
 def _numbers(text: str, flag: str) -> tuple[float, ...]:
     """A,B as two numbers."""
     try:
@@ -581,6 +592,7 @@ READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "pairs_or_none": _pairs_or_none,
     "shares": _shares,
     "fraction": fraction,
+    "drop": _drop,
     "seed": _seed,
     "numbers": _numbers,
     "prices": _prices,

@@ -29,8 +29,16 @@ OPTIONS = (
     Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
     Option(name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: 0.2]"),
     Option(name="sigma", type=float, help="Standard deviation of one item's score, if the reference is a single number."),
-    Option(name="theta", type=float, help="Smallest drop that matters; a pass has to rule it out."),
-    Option(name="margin", type=float, help="Drop to tolerate.  [default: 0]"),
+    Option(
+        name="theta", kind="drop", metavar="DROP", help="Smallest drop that matters; a pass has to rule it out. 1% is 1% of the reference."
+    ),
+    Option(name="margin", kind="drop", metavar="DROP", help="Drop to tolerate; 5% is 5% of the reference.  [default: 0]"),
+    Option(
+        name="recovery",
+        type=float,
+        metavar="SHARE",
+        help="Share of the reference that the run has to reach, e.g. .99: a pass shows that it does, a regression that it does not.",
+    ),
     Option(name="num_samples", type=int, help="Number of items behind --value."),
     Option(
         name="target",

@@ -5,7 +5,13 @@ from __future__ import annotations
 from steelyard.options import LOG_PARTS, RUN_COLUMNS, Option
 
 OPTIONS = (
-    Option(name="theta", type=float, help="Drop to detect, in the unit of the scores."),
+    Option(
+        name="theta",
+        kind="drop",
+        metavar="DROP",
+        help="Drop to detect, in the unit of the scores; 1% is 1% of --reference.",
+    ),
+    Option(name="reference", type=float, metavar="SCORE", help="Score of the reference, if theta is a share of it."),
     Option(name="n", type=int, help="Items in the new run."),
     Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
     Option(name="beta", type=float, help="Miss rate: share of real drops of theta that pass.  [default: 0.2]"),

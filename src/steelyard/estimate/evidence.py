@@ -60,6 +60,16 @@ class OwnEstimate(NamedTuple):
     error: float | None
 
 
+class ItemMeans(NamedTuple):
+    """One number for each item of two runs, and which group it is in (itself, where there are none). ends: their range, if it is known."""
+
+    baseline: Any
+    candidate: Any
+    unit: Any
+    units: int
+    ends: tuple[float, float] | None
+
+
 @dataclass(slots=True, kw_only=True)
 class Evidence:
     """The parts of a Comparison that the method families fill in.
@@ -92,6 +102,7 @@ class Evidence:
     equivalence: dict[str, Any] | None = None
     correlation: float | None = None
     table: Any = None
+    means: ItemMeans | None = None  # what a mean difference was computed from
     drawn: bool = False  # whether a number besides interval and test depends on the seed
     details: ComparisonDetails = field(default_factory=ComparisonDetails)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import BOUNDED, RUNS, TESTS, made, offered
-from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.evidence import Evidence, ItemMeans
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
@@ -57,6 +57,7 @@ def compare_scores(
         interval=None,
         test=_test(name, judge, d if weight is None else weight * d, sums, asked, grouped),
         correlation=_correlation(a, b),
+        means=ItemMeans(a, b, unit, units, bounds),
         details=_details(a, b, d, pairs, rows, units if grouped else None),
     )
     if weight is not None:

@@ -105,7 +105,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
     d = metric.of_right(b) - metric.of_right(a)
     gap = stratified_mean(d, _codes(items), alike=items.alike)
     found.baseline, found.candidate, found.difference = one.estimate, other.estimate, gap.estimate
-    found.own = None  # by `measure`, which knows the strata
+    found.own, found.means = None, None  # by `measure`, which knows the strata
     found.note(strata=gap.strata, weights="alike" if items.alike else "size")
     if asked.interval not in (None, "t") and items.alike:
         raise UsageError(f"cannot use the interval {asked.interval!r} for {metric.name} over strata", need="t")

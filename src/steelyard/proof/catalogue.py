@@ -35,6 +35,7 @@ FAMILIES = (
     "errors.repeated_items",
     "errors.unpaired_tests",
     "errors.guards",
+    "errors.guards_relative",
     "errors.guards_runs",
     "errors.slices",
     "errors.suites",

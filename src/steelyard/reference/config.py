@@ -31,7 +31,7 @@ from typing import Any
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, UsageError
-from steelyard.options import did_you_mean, nearest, ratio_columns
+from steelyard.options import did_you_mean, is_share_of_reference, nearest, ratio_columns
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode
@@ -210,6 +210,14 @@ class _ConfigReader:
             raise self.wrong(name, repr(value), "0 or more")
         return number
 
+    def drop(self, value: Any, name: str) -> float | str:
+        """A drop in the scale of the scores, or as a share of the reference: "5%"."""
+        if isinstance(value, str):
+            if not is_share_of_reference(value):
+                raise self.wrong(name, repr(value), 'a number, or a share of the reference, as in "5%"')
+            return value
+        return self.above(value, name) if name.endswith("theta") else self.not_below(value, name)
+
     def share(self, value: Any, name: str) -> float:
         if not 0 < (number := self.number(value, name)) < 1:
             raise self.wrong(name, repr(value), "a number between 0 and 1")
@@ -269,8 +277,8 @@ _TASK: dict[str, Callable[[_ConfigReader, Any, str], Any]] = {
     "beta": _ConfigReader.share,
     "sigma": _ConfigReader.not_below,
     "num_samples": _ConfigReader.count,
-    "theta": _ConfigReader.above,
-    "margin": _ConfigReader.not_below,
+    "theta": _ConfigReader.drop,
+    "margin": _ConfigReader.drop,
     "ratio": _ConfigReader.ratio,
     "chance": _ConfigReader.number,
     "protocol": _ConfigReader.protocol,

@@ -21,7 +21,7 @@ PLAIN_KEY = "accuracy"  # what the original's files call every value, whatever i
 
 
 def setting(reads: str = "text") -> Any:
-    """A key that says how a run is judged. reads: text, number, above (0), not_below (0), chance, count, flag, scale, protocol, rates."""
+    """A key that says how a run is judged. reads: text, number, not_below (0), drop, chance, count, flag, scale, protocol, rates."""
     return field(default=None, metadata={"kind": "setting", "reads": reads})
 
 
@@ -48,8 +48,8 @@ class Entry:
     alpha: float | None = setting("chance")
     beta: float | None = setting("chance")
     higher_is_better: bool | None = setting("flag")
-    margin: float | None = setting("not_below")
-    theta: float | None = setting("above")
+    margin: float | str | None = setting("drop")  # a number, or "5%" of the value
+    theta: float | str | None = setting("drop")
     threshold: float | None = setting("number")
     scale: str | None = setting("scale")
     metric: str | None = setting()
@@ -106,8 +106,8 @@ class TaskDefaults:
     beta: float | None = None
     sigma: float | None = None
     num_samples: int | None = None
-    theta: float | None = None
-    margin: float | None = None
+    theta: float | str | None = None  # a number, or "1%" of the reference
+    margin: float | str | None = None
     ratio: str | None = None  # the two columns of a ratio, as in accepted/drafted
     chance: float | None = None  # score of random guessing; lint refuses thresholds at or below it
     protocol: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from dataclasses import fields
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError, UsageError
-from steelyard.options import nearest
+from steelyard.options import is_share_of_reference, nearest
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
@@ -167,6 +167,15 @@ class _EntryReader:
         if number < 0:
             self._wrong(name, node, f"{number:g}", "0 or more")
         return number
+
+    def _drop(self, name: str, node: Node) -> float | str:
+        """A drop in the scale of the value, or as a share of it: 5%."""
+        value = self._scalar(name, node).value
+        if isinstance(value, str):
+            if not is_share_of_reference(value):
+                self._wrong(name, node, repr(value), "a number, or a share of the reference, as in 5%")
+            return value
+        return self._above(name, node) if name == "theta" else self._not_below(name, node)
 
     def _chance(self, name: str, node: Node) -> float:
         number = self._number(name, node)

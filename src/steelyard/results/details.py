@@ -140,6 +140,8 @@ class PlanDetails(ResultPart):
     BRIEF = True
 
     n_formula: int | None = UNSAID  # detect and rule-out
+    theta_relative: float | None = UNSAID
+    reference: float | None = UNSAID
     theta_formula: float | None = UNSAID
     power_formula: float | None = UNSAID
     total: int | None = UNSAID  # split

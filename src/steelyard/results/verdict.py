@@ -81,7 +81,8 @@ class Verdict(Result):
 
     All of value, difference, margin, theta, mde, sigma and threshold are in `scale`. `difference.lower` and
     `difference.upper` are one-sided bounds of level 1 - alpha each, the ends of an interval of level 1 - 2 alpha; the
-    p-value decides, and they never contradict it.
+    p-value decides, and they never contradict it. margin_relative, theta_relative: the two as shares of the reference, where they
+    were asked for so; `ratio` is then candidate / reference with its bounds, which decide instead of those of the difference.
     """
 
     KIND = "verdict"
@@ -100,6 +101,8 @@ class Verdict(Result):
     sigma: float | None = None
     margin: float = 0.0
     theta: float | None = None
+    margin_relative: float | None = field(default=None, metadata=IF_ANY)
+    theta_relative: float | None = field(default=None, metadata=IF_ANY)
     mde: float | None = None
     threshold: float | None = None
     test: Test | None = None
@@ -110,6 +113,7 @@ class Verdict(Result):
     reference: JudgedSystem = field(default_factory=JudgedSystem)
     candidate: JudgedSystem = field(default_factory=JudgedSystem)
     difference: Difference = field(default_factory=Difference)
+    ratio: Difference | None = field(default=None, metadata=IF_ANY)
     flips: Mapping[str, int] | None = None
     needed: Mapping[str, Any] | None = None
     waiver: Mapping[str, Any] | None = None

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.rule import GuardRule, refuse_impossible, span_of
-from steelyard.infer.paired.decision import agreeing_bounds, agreeing_threshold, decide, student_p, student_reach, two_sample_p
+from steelyard.infer.paired.decision import (
+    agreeing_bounds,
+    agreeing_threshold,
+    decide,
+    separate_ratio,
+    student_p,
+    student_reach,
+    two_sample_p,
+)
 from steelyard.infer.planning import power
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
@@ -105,7 +114,7 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
     if new.n is not None and new.n != n_ref:
         rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
     sigma = _sigma(new, entry.value, n_new, n_ref, rule)
-    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
+    error = math.sqrt(sigma * sigma / n_new + (rule.edge(rule.margin_relative) * sigma) ** 2 / n_ref)
     return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
 
 
@@ -114,16 +123,18 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
     assert entry.value is not None
     assert entry.sigma_run is not None
     df = (entry.runs or 2) - 1
-    error = entry.sigma_run * math.sqrt(1 / new.runs + 1 / (df + 1))
+    error = entry.sigma_run * math.sqrt(1 / new.runs + rule.edge(rule.margin_relative) ** 2 / (df + 1))
     d = rule.sign * (new.value - entry.value)
     p = student_p(d, error, df, rule.margin)
-    reach = student_reach(df, rule.alpha) * error
+    far = student_reach(df, rule.alpha)
+    reach = far * error
+    ratio = _ratio(new.value, entry.value, entry.sigma_run**2 / new.runs, entry.sigma_run**2 / (df + 1), far, rule)
     lower, upper = agreeing_bounds(d - reach, d + reach, p, rule.alpha, rule.margin)
     threshold = agreeing_threshold(
         rule.sign * entry.value - rule.margin - reach, rule.sign * new.value, rule.sign * entry.value - rule.margin, worse=p <= rule.alpha
     )
     idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
+    verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
     return GuardOutcome(
         verdict=verdict,
@@ -141,8 +152,31 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
         threshold=rule.sign * threshold,
         needed=_unfailing(rule.sign * threshold, rule) if idle else None,
         claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
-        details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df},
+        details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df} | ratio,
     )
+
+
+def _ratio(value: float, reference: float, of_value: float, of_reference: float, reach: float, rule: GuardRule) -> dict[str, Any]:
+    """run / reference and its bounds, for `details`, where a share of the reference was asked for."""
+    if not rule.relative:
+        return {}
+    ends = separate_ratio(value, reference, of_value, of_reference, reach)
+    if ends is None:
+        raise DataError(
+            f"A share of the reference cannot be judged: {reference:g} is not clear of 0 by its own noise.",
+            got=f"a reference of {reference:g} with a standard error of {math.sqrt(of_reference):.3g}",
+            need="a reference clear of 0",
+            hint="more items, or margin and theta in the scale of the scores",
+        )
+    return {"ratio": {"estimate": value / reference, "lower": ends[0], "upper": ends[1]}}
+
+
+def _ruled_out(lower: float | None, ratio: Mapping[str, Any], rule: GuardRule) -> dict[str, Any]:
+    """theta and the bound that it is held against: of the difference, or of the ratio."""
+    if rule.theta_relative is None:
+        return {"theta": rule.theta, "lower": lower}
+    end = ratio["ratio"]["lower" if rule.sign > 0 else "upper"]
+    return {"theta": rule.theta_relative, "lower": rule.sign * (end - 1)}
 
 
 def warn_of_gain(lower: float | None, rule: GuardRule) -> None:
@@ -164,7 +198,8 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
     mde = rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta)
     span = span_of(rule, reference)
     idle = span.unfailing(threshold, rule.sign)
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=1.0 if idle else 0.0)
+    ratio = _ratio(new.value, reference, sigma * sigma / n_new, sigma * sigma / n_ref, z, rule)
+    verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, rule)
     if error == 0:
         rule.warnings.append("sigma is 0, so no noise is allowed for: the bounds have zero width and any lower score is a regression")
@@ -190,7 +225,7 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
         if verdict == "inconclusive"
         else None,
         claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
-        details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)},
+        details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)} | ratio,
     )
 
 

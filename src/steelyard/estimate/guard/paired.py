@@ -13,8 +13,9 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values, telling_items
 from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
+from steelyard.estimate.guard import relative
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
-from steelyard.estimate.guard.rule import GuardRule, span_of
+from steelyard.estimate.guard.rule import GuardRule, at_reference, span_of
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -32,6 +33,7 @@ from steelyard.infer.paired.decision import (
     student_reach,
 )
 from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
+from steelyard.infer.paired.ratio import MeanRatio, RatioTest, ShareRatio, right_answers_needed
 from steelyard.infer.planning import power
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
@@ -58,8 +60,11 @@ class PairedJudgement:
     noise: float | None = None  # the same of the items seen alone, without what the test counts in for those not seen
     df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
     threshold_note: str = ""  # under what the threshold holds, or why there is none
+    ratio: RatioTest | None = None  # of run and reference, where margin or theta is a share of the reference
 
     def __post_init__(self) -> None:
+        if self.rule.relative:
+            self.ratio = self._ratio()
         self.error = self.found.error
         self.noise = self.found.error if self.found.noise is None else self.found.noise
         self._widen()
@@ -75,6 +80,8 @@ class PairedJudgement:
 
     def _without_run_noise(self) -> tuple[float, str]:
         found, rule = self.found, self.rule
+        if rule.margin_relative is not None and self.ratio is not None:
+            return self.ratio.p_value(rule.edge(rule.margin_relative), rule.worse_ratio), self.ratio.name
         if rule.margin == 0:
             if found.test.p_value is None:
                 raise DataError(
@@ -98,6 +105,18 @@ class PairedJudgement:
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
         return student_p(away, found.error, self._units - 1 if found.df is None else found.df), "t"
+
+    def _ratio(self) -> RatioTest:
+        """The test of run / reference: of two shares, or of two means."""
+        if self.rule.target == "runs":
+            raise UsageError(
+                "A share of the reference cannot be asked with target='runs', which is about these very items.",
+                got="a share of the reference and target='runs'",
+                need="target='items', or margin and theta in the scale of the scores",
+            )
+        if self._outcomes:
+            return relative.share_ratio(*self._lost_and_gained(), self.found, self.metric, self.rule)
+        return relative.mean_ratio(self.found, self.metric, self.rule)
 
     @property
     def _centre(self) -> float:
@@ -133,6 +152,9 @@ class PairedJudgement:
         """p of so many items lost and gained: McNemar without a margin, Tango's score with one."""
         if self.rule.margin == 0:
             return mcnemar_midp(gained, lost, "less")
+        if self.rule.margin_relative is not None:
+            found = relative.share_ratio(lost, gained, self.found, self.metric, self.rule)
+            return found.p_value(self.rule.edge(self.rule.margin_relative), self.rule.worse_ratio)
         return lower_tail(tango_z(gained, lost, self.found.n, -self.rule.margin / self.unit))
 
     def _lost_and_gained(self) -> tuple[int, int]:
@@ -247,6 +269,9 @@ class PairedJudgement:
         found = self.found
         if self._outcomes:
             return self._p_of_flips(self._losable, 0) if self.rule.margin else smallest_p(self._losable, "mcnemar-midp")
+        if self.rule.margin_relative is not None and isinstance(self.ratio, MeanRatio):
+            all_lost = relative.worst(self.ratio, found, self.rule)
+            return all_lost.p_value(self.rule.edge(self.rule.margin_relative), self.rule.worse_ratio)
         reference = (found.baseline or 0.0) * self.unit
         room = span_of(self.rule, reference).room(reference, self.rule.sign)
         if room is not None and room <= self.rule.margin:  # nothing can fall below what is tolerated
@@ -275,15 +300,22 @@ class PairedJudgement:
             design, assumed = power.paired_scores(sd, reach=reach), "the differences vary as they do here"
         else:
             return None
-        items = power.items(design, rule.theta / self.unit, rule.alpha, rule.beta)
+        items = max(power.items(design, rule.theta / self.unit, rule.alpha, rule.beta), self._least_for_share())
         why = f"to rule out {rule.theta:g} with power {1 - rule.beta:g} if {assumed}"
         if items > found.n:
             return {"items": items, "more": items - found.n, "why": why}
         room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
-        if room <= 0:  # then p is nearly always below alpha: only where test and formula part
+        if room <= 1e-9 * rule.theta / self.unit:  # at theta itself, but for rounding, or beyond it, where test and formula part
             return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies beyond theta itself"}
         moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
         return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
+
+    def _least_for_share(self) -> int:
+        """Items without which a share of the reference is never shown, were there not a single change."""
+        if self.rule.theta_relative is None or not isinstance(self.ratio, ShareRatio) or not self.rule.higher_is_better:
+            return 0
+        right = right_answers_needed(1 - self.rule.theta_relative, self.rule.alpha)
+        return math.ceil(right * self.found.n / (self.ratio.both + self.ratio.lost))
 
     def _needed_runs(self, theta: float) -> dict[str, Any] | None:
         """These very items are given: only more runs of them can rule theta out."""
@@ -318,6 +350,11 @@ class PairedJudgement:
         why = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, are needed to judge by their spread"
         least = max(FEWEST, self._units + 1)
         return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
+
+    def ratio_found(self, ratio: RatioTest) -> dict[str, float | None]:
+        """run / reference with its two one-sided bounds."""
+        low, high = relative.ratio_bounds(ratio, self.rule)
+        return {"estimate": ratio.estimate, "lower": low, "upper": high}
 
     def claim(self) -> str:
         if self.rule.target == "runs":
@@ -404,6 +441,8 @@ def guard_items(
     plain = replace(asked, margin=None) if not metric.right_or_wrong and rule.margin else asked
     found = pair_evidence(pairs, metric, plain)
     rule.warnings.extend(asked.own.warnings)
+    if rule.relative and found.baseline is not None:
+        rule = at_reference(rule, found.baseline * unit)
     return _written(
         PairedJudgement(
             found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic, asked=plain
@@ -423,10 +462,18 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     smallest = min(p, judged.smallest(test))
-    verdict = decide(p, rule.alpha, theta=rule.theta, lower=lower, attainable=smallest, enough=not found.too_few)
+    ratio, beyond = None if judged.ratio is None else judged.ratio_found(judged.ratio), lower
+    if ratio is not None and rule.theta_relative is not None:  # both in units of the reference; what whole runs share counts, too
+        end = ratio["lower"] if rule.sign > 0 else ratio["upper"]
+        shared = math.inf if judged.df is None or lower is None else lower / (found.baseline * unit)
+        beyond = None if end is None else min(rule.sign * (end - 1), shared)
+    theta = rule.theta if ratio is None or rule.theta_relative is None else rule.theta_relative
+    verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
     if found.too_few:
         details["not_judged"] = too_few_groups(found.details)
+    if ratio is not None:
+        details["ratio"] = ratio
     if found.interval is not None:
         details["interval_method"] = found.interval.method
     if smallest > rule.alpha:

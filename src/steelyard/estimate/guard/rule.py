@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.metrics.catalogue import find, is_share, parse
-from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, whole
+from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 
@@ -206,11 +206,24 @@ class GuardRule:
     target: str
     positive: object = None
     range: tuple[float, float] | None = None  # of the scores, where somebody declared it
+    margin_relative: float | None = None  # as shares of the reference, where they were given so; margin and theta are then what that is
+    theta_relative: float | None = None
     warnings: list[str] = field(default_factory=list)
     sign: int = field(init=False)  # +1 where up is good, -1 where down is
+    relative: bool = field(init=False)  # whether margin or theta is a share of the reference
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sign", 1 if self.higher_is_better else -1)
+        object.__setattr__(self, "relative", self.margin_relative is not None or self.theta_relative is not None)
+
+    def edge(self, share: float | None) -> float:
+        """The ratio of run to reference that is worse by so large a share."""
+        return 1 - self.sign * (share or 0.0)
+
+    @property
+    def worse_ratio(self) -> str:
+        """The side on which a ratio of run to reference is worse."""
+        return "less" if self.higher_is_better else "greater"
 
 
 def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, otherwise: Mapping[str, Any] | None = None) -> GuardRule:
@@ -233,6 +246,8 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
     scale, target = _one_of("scale", first("scale"), SCALES), _one_of("target", options.get("target") or "items", TARGETS)
     ends = settle(range=options.get("range")).range
     alpha, beta = checked("alpha", first("alpha", ALPHA)), checked("beta", first("beta", BETA))
+    margin, theta = first("margin", 0.0), first("theta")
+    shares = options.get("recovery") is not None or isinstance(margin, str) or isinstance(theta, str)
     rule = GuardRule(
         metric=metric,
         higher_is_better=higher_is_better,
@@ -240,8 +255,11 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
         alpha=alpha,
         beta=beta,
         sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
-        theta=checked_if_given("theta", first("theta")),
-        margin=checked("margin", first("margin", 0.0)),
+        **(
+            settle_drops(options, margin, theta)
+            if shares
+            else {"margin": checked("margin", margin), "theta": checked_if_given("theta", theta)}
+        ),
         num_samples=None if n is None else whole("num_samples", n),
         threshold=entry.threshold,
         target=target or "items",
@@ -249,6 +267,8 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
         range=ends,
         warnings=coin_flips(alpha=alpha, beta=beta),
     )
+    if rule.relative:
+        rule = at_reference(rule, entry.value)
     if rule.theta is not None and rule.theta < rule.margin:
         raise UsageError(
             f"theta {rule.theta:g} is below the margin {rule.margin:g}; it must be at least the margin.",
@@ -257,6 +277,66 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
         )
     refuse_impossible_rule(rule, entry.value)
     return rule
+
+
+def settle_drops(options: Mapping[str, Any], margin: Any, theta: Any) -> dict[str, Any]:
+    """margin and theta, each as a drop in the scale of the scores or as a share of the reference; recovery stands for both."""
+    if (recovery := options.get("recovery")) is not None:
+        if said := [name for name in ("margin", "theta") if options.get(name) is not None]:
+            raise UsageError(
+                f"recovery= stands for a relative theta and margin, so it cannot be given with {said[0]}=.",
+                got=f"recovery and {said[0]}",
+                need="one of them",
+                hint="recovery=0.99 is the same as margin='1%', theta='1%'",
+            )
+        reached = number("recovery", recovery, above=0, below=1, hint="recovery=0.99 asks for 99% of the reference")
+        share = round(1 - reached, 12)  # 0.05 where 0.95 was asked for
+        return {"margin": 0.0, "theta": None, "margin_relative": share, "theta_relative": share}
+    shares = {"margin": share_of_reference("margin", margin), "theta": share_of_reference("theta", theta)}
+    given = {"margin": margin, "theta": theta}
+    for one, other in (("margin", "theta"), ("theta", "margin")):
+        if shares[one] is not None and shares[other] is None and given[other]:
+            raise UsageError(
+                f"{one} is a share of the reference ({given[one]}) and {other} is not ({given[other]}).",
+                got=f"{one} {given[one]} and {other} {given[other]}",
+                need="both as shares, or both in the scale of the scores",
+                hint=f"write {other}='1%' for 1% of the reference",
+            )
+    if shares["theta"] == 0:
+        raise UsageError("cannot use theta", got=repr(theta), need="a share above 0", hint="theta='1%' is 1% of the reference")
+    return {
+        "margin": 0.0 if shares["margin"] is not None else checked("margin", margin),
+        "theta": None if shares["theta"] is not None else checked_if_given("theta", theta),
+        "margin_relative": shares["margin"] or None,
+        "theta_relative": shares["theta"],
+    }
+
+
+def at_reference(rule: GuardRule, reference: float | None) -> GuardRule:
+    """The rule with margin and theta in the scale of the scores, where they are shares of the reference."""
+    if reference is None:
+        return rule
+    if reference <= 0:
+        raise UsageError(
+            f"A share of the reference needs a reference above 0, and this one is {reference:g}.",
+            got=f"a reference of {reference:g}",
+            need="a reference above 0",
+            hint="give margin and theta in the scale of the scores",
+        )
+    margin = rule.margin if rule.margin_relative is None else rule.margin_relative * reference
+    return replace(rule, margin=margin, theta=rule.theta if rule.theta_relative is None else rule.theta_relative * reference)
+
+
+def refuse_relative(rule: GuardRule, what: str) -> None:
+    """A rule that stops early has no test of a ratio."""
+    if rule.relative:
+        share = rule.theta_relative if rule.theta_relative is not None else rule.margin_relative
+        raise UsageError(
+            f"{what} cannot be judged by a share of the reference: the rules that stop early know differences alone.",
+            got=f"{100 * (share or 0.0):g}% of the reference",
+            need="theta and margin in the scale of the scores",
+            hint="theta=0.02",
+        )
 
 
 def _plain(metric: Any) -> Any:

@@ -35,6 +35,8 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         sigma=found.sigma,
         margin=rule.margin,
         theta=rule.theta,
+        margin_relative=rule.margin_relative,
+        theta_relative=rule.theta_relative,
         mde=found.mde,
         reference=JudgedSystem(
             estimate=found.reference,
@@ -49,6 +51,7 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
             interval=one_sided_bounds(found.lower, found.upper, rule.alpha, method),
             standard_error=found.details.get("standard_error"),
         ),
+        ratio=_ratio(found, rule),
         test=None if found.test is None else Test(name=found.test, alternative=WORSE, statistic=None, p_value=found.p_value),
         flips=found.flips,
         needed=found.needed,
@@ -57,10 +60,19 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         telling=found.telling,
         slicing=found.slicing,
         slices=found.slices,
-        details=VerdictDetails.of(found.details),
+        details=VerdictDetails.of({key: value for key, value in found.details.items() if key != "ratio"}),
         warnings=tuple(dict.fromkeys(rule.warnings)),
         signature=_sign(found, rule, task, model, spec, scale),
     )
+
+
+def _ratio(found: GuardOutcome, rule: GuardRule) -> Difference | None:
+    """run / reference and its bounds, where a share of the reference was asked for."""
+    said = found.details.get("ratio")
+    if said is None:
+        return None
+    method = "ratio-score" if found.flips is not None else "fieller"
+    return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))
 
 
 def conclude(found: GuardOutcome, rule: GuardRule) -> str:
@@ -83,6 +95,8 @@ def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
         side = "below" if rule.higher_is_better else "above"
         word = f"is {side}" if found.verdict == "regression" else f"is not {side}"
         return f"{found.value:.6g} {word} the explicit threshold {found.threshold:.6g}."
+    if "ratio" in found.details:
+        return _conclude_relative(found, rule, p_words(found.p_value, rule.alpha))
     assert found.difference is not None
     way = "below" if (found.difference < 0) == rule.higher_is_better else "above"
     gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
@@ -127,6 +141,33 @@ def _conclude_slices(found: GuardOutcome, rule: GuardRule, gap: str) -> str:
     return ""
 
 
+def _conclude_relative(found: GuardOutcome, rule: GuardRule, p: str) -> str:
+    """One sentence on the run as a share of its reference."""
+    said, higher = found.details["ratio"], rule.higher_is_better
+    beyond, holds = ("below", "at least") if higher else ("above", "at most")
+    worse = found.verdict == "regression"
+    end, side = ("upper", "at most") if worse == higher else ("lower", "at least")
+    bound = f"{side} {_percent(said[end])} by its bound"
+    gap = f"{found.value:.6g} is {_percent(said['estimate'])} of the reference {found.reference:.6g} ({p}; {bound})"
+    tolerated = _percent(rule.edge(rule.margin_relative or 0.0))
+    if worse:
+        return f"{gap}: {beyond} {tolerated} of it." if rule.margin_relative else f"{gap}: worse."
+    if "not_judged" in found.details:
+        return f"{gap}: not judged, because {found.details['not_judged']}."
+    if rule.theta_relative is None:
+        return f"{gap}: not shown to be {beyond} {tolerated} of it."
+    wanted = f"{holds} {_percent(rule.edge(rule.theta_relative))}"
+    return f"{gap}: {wanted} of it is shown." if found.verdict == "pass" else f"{gap}: {wanted} of it is not shown."
+
+
+def _percent(share: float | None) -> str:
+    """97.31%, with digits enough to tell a share near 1 from 1."""
+    if share is None:
+        return "any share"
+    digits = 4 if abs(share - 1) >= 0.002 else 6
+    return f"{100 * share:.{digits}g}%"
+
+
 def p_words(p: float, alpha: float) -> str:
     """A p-value in three digits; more where they would print it as alpha, which it is not."""
     if p < 0.0001:
@@ -152,9 +193,11 @@ def _sign(found: GuardOutcome, rule: GuardRule, task: str, model: str, spec: Map
             "alternative": "less" if rule.higher_is_better else "greater",
             "alpha": rule.alpha,
             "beta": rule.beta,
-            "theta": rule.theta,
+            "theta": rule.theta if rule.theta_relative is None else None,
+            "theta_relative": rule.theta_relative,
+            "margin_relative": rule.margin_relative,
             "sigma": rule.sigma if found.design == "unpaired" else None,
-            "margin": rule.margin or None,
+            "margin": (rule.margin or None) if rule.margin_relative is None else None,
         }
     )
 

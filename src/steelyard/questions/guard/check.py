@@ -11,7 +11,15 @@ from typing import Any
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_fraction, settle_rule, warn_of_theta
+from steelyard.estimate.guard.rule import (
+    GuardRule,
+    at_reference,
+    check_protocol,
+    refuse_fraction,
+    refuse_relative,
+    settle_rule,
+    warn_of_theta,
+)
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
@@ -42,8 +50,9 @@ def check(
     alpha: float | None = None,
     beta: float | None = None,
     sigma: float | None = None,
-    theta: float | None = None,
-    margin: float | None = None,
+    theta: float | str | None = None,
+    margin: float | str | None = None,
+    recovery: float | None = None,
     num_samples: int | None = None,
     target: str = "items",
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
@@ -62,13 +71,14 @@ def check(
 
     The design is the strongest that the reference allows: the same items one by one where it holds outcomes, the
     two-sample threshold where it is a single number. p tests H0: d >= -margin; regression if p <= alpha; with theta,
-    pass only if a drop of theta is ruled out. range: the least and the greatest score of an item, which makes p and bounds hold
-    for rare large changes too. by: each value of this column is judged beside the whole, so that a loss in one of them is a
-    regression even where gains elsewhere hide it. otherwise: settings that count where neither the reference nor steelyard.toml
-    says. Needs a recorded reference: `record`.
+    pass only if a drop of theta is ruled out. "5%" as margin or theta is a share of the reference, and recovery=0.95 stands for
+    both. range: the least and the greatest score of an item, which makes p and bounds hold for rare large changes too. by: each
+    value of this column is judged beside the whole, so that a loss in one of them is a regression even where gains elsewhere
+    hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
     """
     columns = source_keywords(check, columns)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
+    asked["recovery"] = recovery
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
     options["range"] = range
     if (source is None) == (value is None):
@@ -110,6 +120,9 @@ def check(
 
         refuse_other_score(said_of_run, rule.metric)
     slices = settle_slices(by, critical_slices, place.defaults)
+    if rule.relative and slices is not None:
+        refuse_slices(slices, rule, "slices are judged by drops in the scale of the scores, not by shares", "margin=0.02, theta=0.02")
+        slices = None
     if value is not None:
         refuse_slices(slices, rule, "a bare value has no items", "give the run itself")
         found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
@@ -117,6 +130,7 @@ def check(
         from steelyard.questions.guard.stopped import guard_stopped
 
         refuse_slices(slices, rule, "a run that stopped early was planned for all its items together", "use a complete run")
+        refuse_relative(rule, "A run that stopped early")
         found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
     else:
         from steelyard.estimate.guard.source import guard_source
@@ -138,6 +152,8 @@ def check(
     if found.design != "unpaired":
         unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]
         rule.warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
+    if rule.relative:
+        rule = at_reference(rule, found.reference)
     _warn_of_drift(found, entry, rule)
     warn_of_theta(rule, found.reference)
     verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)

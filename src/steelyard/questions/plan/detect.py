@@ -9,7 +9,17 @@ from typing import Any
 from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.options import checked, checked_if_given, coin_flips, documented, probability, source_keywords, whole
+from steelyard.options import (
+    checked,
+    checked_if_given,
+    coin_flips,
+    documented,
+    number,
+    probability,
+    share_of_reference,
+    source_keywords,
+    whole,
+)
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
@@ -140,9 +150,9 @@ def conclusion_of(wanted: PowerQuestion, solved: Mapping[str, Any], spread: Item
     beside = f" ({solved['n_formula']:,} by the normal formula)" if "n_formula" in solved else ""
     size = f"{many(n)}{beside}" + (" in each run" if spread.kind == "sigma" and spread.n_reference is None and spread.ratio == 1 else "")
     if wanted.goal == "rule-out":
-        told = f"{size} rule out a {wanted.word} of {theta:.4g} with probability {power:.3g}"
+        told = f"{size} rule out a {wanted.word} of {theta:.4g}{wanted.as_share} with probability {power:.3g}"
         return f"{told} when nothing has changed (alpha {alpha:.3g}, {side})."
-    told = f"{size} find a {wanted.word} of {theta:.4g} with power {power:.3g} (alpha {alpha:.3g}, {side})"
+    told = f"{size} find a {wanted.word} of {theta:.4g}{wanted.as_share} with power {power:.3g} (alpha {alpha:.3g}, {side})"
     if error is None or wanted.two_sided:
         return f"{told}."
     offset = wanted.offset(error, alpha)
@@ -179,6 +189,7 @@ def sign(wanted: PowerQuestion, spread: ItemVariance) -> str:
         "alpha": None if wanted.found == "alpha" else wanted.alpha,
         "beta": None if wanted.found == "power" else wanted.beta,
         "theta": wanted.theta,
+        "reference": wanted.reference,
         spread.name: spread.expected if spread.expected is not None else spread.value,
         "ratio": None if spread.ratio == 1 else spread.ratio,
         "design_effect": None if spread.design_effect == 1 else spread.design_effect,
@@ -203,7 +214,8 @@ TESTS |= {("discordance", "detect"): "mcnemar-midp", ("discordance", "rule-out")
 def plan_detect(
     *,
     n: int | None = None,
-    theta: float | None = None,
+    theta: float | str | None = None,
+    reference: float | None = None,
     alpha: float | None = None,
     beta: float | None = None,
     power: float | None = None,
@@ -240,7 +252,9 @@ def plan_detect(
     """
     given = locals()
     source_keywords(plan_detect, columns)
-    wanted = _settle(n, theta, alpha, beta, power, alternative, goal)
+    share, whole_score = _share(theta, reference, expected)
+    drop = theta if share is None else share * whole_score
+    wanted = replace(_settle(n, drop, alpha, beta, power, alternative, goal), share=share, reference=whole_score if share else None)
     options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
     options |= {"alternative": alternative, "goal": goal}
     if columns and pilot is None:
@@ -260,6 +274,29 @@ def plan_detect(
             need="no more than are available",
         )
     return _planned(wanted, spread, there)
+
+
+def _share(theta: Any, reference: Any, expected: Any) -> tuple[float | None, float]:
+    """theta as a share of the reference, and the score of that reference, which is the expected one if there is no other."""
+    share = share_of_reference("theta", theta)
+    if share is None:
+        if reference is not None:
+            raise UsageError(
+                "reference= is for a theta that is a share of it, and this theta is not.",
+                got="reference without such a theta",
+                need="theta='1%', or no reference",
+            )
+        return None, 0.0
+    if share == 0:
+        raise UsageError("cannot use theta", got=repr(theta), need="a share above 0", hint="theta='1%' is 1% of the reference")
+    if reference is None and expected is None:
+        raise UsageError(
+            f"theta {theta} is a share of the reference, whose score is not known.",
+            got=f"theta {theta} without a reference",
+            need="reference=, in the unit of the scores",
+            hint="reference=0.8",
+        )
+    return share, number("reference", expected if reference is None else reference, above=0)
 
 
 def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> PowerQuestion:
@@ -342,6 +379,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         if spread.kind == "discordance"
         else "z",
         spread.kind: spread.value,
+        **({"theta_relative": wanted.share, "reference": wanted.reference} if wanted.share is not None else {}),
         "design_effect": spread.design_effect,
         **({"expected": spread.expected} if spread.expected is not None else {}),
         **spread.details,

@@ -21,6 +21,8 @@ class PowerQuestion:
     beta: float
     alternative: str
     goal: str
+    share: float | None = None  # theta as a share of the score of the reference, where it was given so
+    reference: float | None = None
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -31,6 +33,11 @@ class PowerQuestion:
     def word(self) -> str:
         """What is looked for."""
         return {"less": "drop", "greater": "rise", "two-sided": "difference"}[self.alternative]
+
+    @property
+    def as_share(self) -> str:
+        """The drop as a share of the reference, in brackets."""
+        return "" if self.share is None else f" ({100 * self.share:g}% of a reference of {self.reference:g})"
 
     def offset(self, error: float, alpha: float) -> float:
         """From the reference to the score that is significant: below it for a drop, above it for a rise."""

@@ -14,6 +14,7 @@ from steelyard.estimate.guard.source import ratio_has_percent, within_unit
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options import share_of_reference
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
@@ -171,7 +172,8 @@ def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warn
     """The entry with the numbers that were asked for, if the rule that they make with the others is possible."""
     rule = settle_rule(wish.limits, entry, place.defaults)
     warnings += [sentence for sentence in rule.warnings if sentence not in warnings]
-    return replace(entry, **{name: getattr(rule, name) for name in wish.limits})
+    shares = {name for name in ("theta", "margin") if share_of_reference(name, wish.limits.get(name)) is not None}
+    return replace(entry, **{name: wish.limits[name] if name in shares else getattr(rule, name) for name in wish.limits})
 
 
 def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: list[str]) -> dict[str, Any]:
@@ -179,10 +181,11 @@ def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: s
     before = wish.before
     if before is None:
         return {}
-    in_scale = {key: value for key in IN_SCALE if (value := getattr(before, key)) is not None}
+    in_scale = {key: value for key in IN_SCALE if isinstance(value := getattr(before, key), int | float)}
     if "first_value" not in in_scale and before.value is not None:
         in_scale["first_value"] = before.value
     rest = {key: getattr(before, key) for key in ("alpha", "beta", "reference_note")}
+    rest |= {key: value for key in ("theta", "margin") if isinstance(value := getattr(before, key), str)}  # shares of any reference
     own = before.metric or before.value_key
     if not _same(own, name):
         lost = ", ".join(f"{key} {value:g}" for key, value in in_scale.items() if key != "first_value")

@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
-from steelyard.estimate.guard.rule import GuardRule, check_protocol, settle_rule, unit_of
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_relative, settle_rule, unit_of
 from steelyard.estimate.guard.sequential import StoppingPlan, means_of
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
@@ -192,6 +192,7 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
 def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPlan:
     """The plan of stopping, fixed before the first look."""
     rule, cases = bench.rule, prepared.cases
+    refuse_relative(rule, "A run with until='decided'")
     if rule.theta is None:
         raise UsageError(
             "until='decided' needs theta, the drop that matters.",

@@ -26,7 +26,7 @@ OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
-    *("margin", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
+    *("margin", "recovery", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
     *("by", "critical_slices"),
     *OF_LOG,
 )

@@ -498,6 +498,10 @@ def _scores(v: Verdict) -> list[Fact]:
         out.append(("Difference", shown(v.difference["estimate"]), turned))
     known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
     out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
+    if v.ratio is not None:
+        out.append(("Share of the reference", share_text(v.ratio.estimate), "run divided by reference"))
+        ends = [(end, x) for end in ("lower", "upper") if (x := v.ratio.get(end)) is not None]
+        out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", share_text(x), "") for end, x in ends]
     if not floor:
         word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
         word = "not judged" if "not_judged" in v.details else word
@@ -533,12 +537,37 @@ def _rule(v: Verdict) -> list[Fact]:
         out += _stopping(stopped)
     out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
     if v.theta is not None:
-        out.append(("Theta", given(v.theta), f"{worse} that matters"))
+        out.append(
+            (
+                "Theta",
+                given(v.theta) if v.theta_relative is None else figure(v.theta),
+                f"{worse} that matters{_of_reference(v.theta_relative)}",
+            )
+        )
     if v.margin:
-        out.append(("Margin", given(v.margin), f"{worse} that is tolerated"))
+        out.append(
+            (
+                "Margin",
+                given(v.margin) if v.margin_relative is None else figure(v.margin),
+                f"{worse} that is tolerated{_of_reference(v.margin_relative)}",
+            )
+        )
     if (bought := v.details.get("paired_would_find")) is not None:
         out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
     return out
+
+
+def _of_reference(share: float | None) -> str:
+    return "" if share is None else f", {percent(share)} of the reference"
+
+
+def share_text(ratio: float | None) -> str:
+    """A run as a share of its reference, with digits enough to tell it from 100%.
+
+    >>> share_text(0.98639), share_text(0.99951)
+    ('98.64%', '99.951%')
+    """
+    return NONE if ratio is None else f"{100 * ratio:.{4 if abs(ratio - 1) >= 0.002 else 5}g}%"
 
 
 def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
