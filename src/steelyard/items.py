@@ -6,9 +6,9 @@ kept as it came, with a base to subtract, so that counting ten million of them c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,15 +18,64 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
 
 
+DIGITS = 18  # a number of so many digits, filled up with zeros to so many, is still a 64-bit integer
+
+
+class WholeNumbers(Sequence[str]):
+    """The texts of whole numbers, each made when somebody looks at it: a million ids need no million texts.
+
+    >>> import numpy as np
+    >>> names = WholeNumbers(np.array([7, 12]))
+    >>> names[1], list(names), names == ("7", "12")
+    ('12', ['7', '12'], True)
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: npt.NDArray[np.int64]) -> None:
+        self.numbers = numbers
+
+    @classmethod
+    def of(cls, numbers: IntArray) -> WholeNumbers | None:
+        """None where a number has more than DIGITS digits."""
+        if len(numbers) and not -(10**DIGITS) < int(numbers.min()) <= int(numbers.max()) < 10**DIGITS:
+            return None
+        return cls(numbers.astype("int64"))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> WholeNumbers: ...
+
+    def __getitem__(self, place: int | slice) -> str | WholeNumbers:
+        return WholeNumbers(self.numbers[place]) if isinstance(place, slice) else str(int(self.numbers[place]))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self.numbers.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, WholeNumbers):
+            return len(self) == len(other) and bool((self.numbers == other.numbers).all())
+        return len(self) == len(other) and tuple(self) == other if isinstance(other, tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
     """A column of labels: row i carries the label names[raw[i] - base].
 
-    names are canonical texts in order of first use or of value; a missing label has raw[i] - base == -1.
+    names are canonical texts in order of first use or of value; of ids that are whole numbers, `WholeNumbers`.
+    A missing label has raw[i] - base == -1.
     """
 
     raw: IntArray
-    names: tuple[str, ...]
+    names: Sequence[str]
     base: int = 0
     complete: bool = False  # the reader knows that no label is missing, so nobody need look; False says nothing
 

@@ -48,7 +48,7 @@ class Column:
             return _encode_list(self.role, self.values)
         if self.values.dtype.kind == "U":
             return _encode_texts(self.values) or _encode_list(self.role, self.values.tolist())
-        return _encode_array(self.values, self.mask)
+        return _encode_array(self.values, self.mask, named=self.role == "id")
 
     # ---- numbers ---------------------------------------------------------------------------------------------------
 
@@ -212,7 +212,8 @@ def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
     return None
 
 
-def _encode_array(values: Any, mask: Any) -> tuple[Labels, Distinct]:
+def _encode_array(values: Any, mask: Any, *, named: bool) -> tuple[Labels, Distinct]:
+    """named: ids, of which whole numbers stay numbers."""
     import numpy as np
 
     if values.dtype.kind == "f":
@@ -232,7 +233,8 @@ def _encode_array(values: Any, mask: Any) -> tuple[Labels, Distinct]:
     if mask is not None:
         codes = np.full(len(values), -1, np.int32)
         codes[~mask] = inverse
-    found = Distinct.of([plain(value) for value in distinct.tolist()])
+    found = Distinct.whole(distinct) if named and values.dtype.kind in "iu" else None
+    found = found or Distinct.of(distinct.tolist())
     return Labels(codes, found.names, complete=mask is None), found
 
 

@@ -14,7 +14,7 @@ from datetime import UTC
 from typing import Any
 
 from steelyard.errors import DataError
-from steelyard.items import Labels
+from steelyard.items import Labels, WholeNumbers
 from steelyard.tally.spelling import same_number
 
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})  # pandas.NA and NaT, known by name so that pandas is never imported
@@ -74,7 +74,7 @@ class Distinct:
     """The distinct values of a column, missing left out: as they came, as canonical texts, and of which kinds."""
 
     values: Sequence[Any]
-    names: tuple[str, ...]
+    names: Sequence[str]
     kinds: frozenset[str]
 
     @classmethod
@@ -87,6 +87,12 @@ class Distinct:
         if types <= {int} or types <= {bool}:
             return cls(values, tuple(map(str, values)), kinds)
         return cls(values, tuple(text_of(value) or "" for value in values), kinds)
+
+    @classmethod
+    def whole(cls, numbers: Any) -> Distinct | None:
+        """From an array of different whole numbers, whose texts nobody may need; None where they are too large."""
+        names = WholeNumbers.of(numbers)
+        return None if names is None else cls(numbers.tolist(), names, frozenset({"int"}))
 
 
 _KINDS = {str: "text", int: "int", float: "float", bool: "bool"}

@@ -6,22 +6,23 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.items import Items, Labels
+from steelyard.items import Items, Labels, WholeNumbers
 from steelyard.tally.design import take
 from steelyard.tally.spelling import label_order
+from steelyard.tally.whole_numbers import places_of, text_order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 ANSWERS = ("score", "probability", "ratio", "prediction")
 ROLES = (*ANSWERS, "truth", "weight", "group", "id", "repeat")
+PIECE = 1 << 14  # items that are hashed at a time, so that what is worked on stays in the cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,13 +43,13 @@ class RecordedRun:
         return None if self.above is None or self.below is None else (self.above, self.below)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Outcomes:
     """Items by sorted key, and what each run made of them. `labels` names the codes of truth and prediction."""
 
-    keys: tuple[str, ...]
-    content: tuple[str | None, ...]
-    group: tuple[str | None, ...]
+    keys: Sequence[str]
+    contents: Labels
+    groups: Labels
     runs: tuple[RecordedRun, ...]
     hashed: bool = False
     labels: tuple[str, ...] = ()
@@ -63,11 +64,64 @@ class Outcomes:
         return len(self.keys)
 
     @property
+    def content(self) -> tuple[str | None, ...]:
+        """The hash of each item's content, None where there is nothing to hash."""
+        return texts_of(self.contents)
+
+    @property
+    def group(self) -> tuple[str | None, ...]:
+        """The group of each item, None where it has none."""
+        return texts_of(self.groups)
+
+    @property
     def items_hash(self) -> str:
-        """One hash of all keys and contents: the same whether the keys are kept or hashed."""
-        keys = self.keys if self.hashed else map(hash_id, self.keys)
-        lines = sorted(f"{key} {content or '-'}\n" for key, content in zip(keys, self.content, strict=True))
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
+        """One hash of all keys and contents: the same whether the keys are kept or hashed.
+
+        That is the SHA-256 of lines "KEY CONTENT", sorted, KEY the hash of the id and CONTENT that of the content or "-".
+        """
+        keys = np.array(list(map(str.encode, self.keys))) if self.hashed else _key_hashes(self.keys)
+        contents = np.array([*map(str.encode, self.contents.names), b"-"])
+        order = np.argsort(keys, kind="stable")
+        if (keys[order[1:]] == keys[order[:-1]]).any():  # two ids with one hash: their contents decide
+            order = np.lexsort((contents[self.contents.codes], keys))
+        letters, filled = _letters(contents), len({*map(len, contents.tolist())}) > 1  # zeros fill up what is shorter than others
+        found = hashlib.sha256()
+        for start in range(0, self.n, PIECE):
+            rows = order[start : start + PIECE]
+            ends = [np.full((len(rows), 1), ord(end), np.uint8) for end in " \n"]
+            lines = np.hstack([_letters(keys[rows]), ends[0], letters[self.contents.codes[rows]], ends[1]])
+            found.update((lines[lines != 0] if filled or self.hashed else lines).tobytes())
+        return found.hexdigest()
+
+
+def _key_hashes(keys: Sequence[str]) -> npt.NDArray[Any]:
+    """`hash_id` of each key, as numbers whose order is that of the texts."""
+    sha = hashlib.sha256
+    out = np.empty((len(keys), 8), np.uint8)
+    for start in range(0, len(keys), PIECE):
+        piece = keys[start : start + PIECE]
+        texts = [b"%d" % number for number in piece.numbers.tolist()] if isinstance(piece, WholeNumbers) else map(str.encode, piece)
+        hashes = b"".join([sha(text).digest() for text in texts])
+        out[start : start + PIECE] = np.frombuffer(hashes, np.uint8).reshape(-1, 32)[:, :8]
+    return out.view(">u8").ravel()
+
+
+def _letters(texts: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """The letters of each text, one row each; numbers in hexadecimal."""
+    data = texts.tobytes().hex().encode() if texts.dtype.kind == "u" else texts.tobytes()
+    return np.frombuffer(data, np.uint8).reshape(len(texts), -1)
+
+
+def texts_of(labels: Labels) -> tuple[str | None, ...]:
+    """The text of each row, None where it is missing."""
+    return tuple(np.array([*labels.names, None], object)[labels.codes].tolist())
+
+
+def labels_of(texts: Sequence[str | None]) -> Labels:
+    """A column of texts, None for a missing one, as labels in the order of their first use."""
+    names = tuple(name for name in dict.fromkeys(texts) if name is not None)
+    code: dict[str | None, int] = {**dict(zip(names, range(len(names)), strict=True)), None: -1}
+    return Labels(np.fromiter(map(code.__getitem__, texts), np.int64, len(texts)), names)
 
 
 def hash_id(name: str) -> str:
@@ -112,9 +166,8 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
     _check_unicode(parts)
     if hashed:
         parts = [hash_ids(part) for part in parts]
-    names = [[_id(part).names[i] for i in _used(_id(part))] for part in parts]
-    keys = tuple(sorted(set().union(*names)))
-    if hashed and len(keys) < len({name for items in runs for name in np.array(_id(items).names, object)[_used(_id(items))]}):
+    keys = _all_keys([_id(part) for part in parts])
+    if hashed and len(keys) < len({_id(items).names[i] for items in runs for i in _used(_id(items)).tolist()}):
         raise DataError(
             "Two ids have the same hash.", got="two ids with one hash", need="a hash for each id", hint="keep the ids as they are"
         )
@@ -124,8 +177,8 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
     labels = _label_names(parts, roles)
     return Outcomes(
         keys=keys,
-        content=together.texts("content", [_content(part, content) for part in parts]),
-        group=together.texts("group", [part.group for part in parts]),
+        contents=together.texts("content", [_content(part, content) for part in parts]),
+        groups=together.texts("group", [part.group for part in parts]),
         hashed=hashed,
         labels=labels,
         truth=together.codes("truth", labels) if "truth" in roles else None,
@@ -183,8 +236,10 @@ def _check_unicode(parts: Sequence[Items]) -> None:
     for part in parts:
         for role in ("id", "group", "truth", "prediction"):
             labels = getattr(part, role)
+            if labels is None or isinstance(labels.names, WholeNumbers):
+                continue
             try:
-                "".join(labels.names if labels is not None else ()).encode()
+                "".join(labels.names).encode()
             except UnicodeEncodeError as fault:
                 raise DataError(
                     f"The {role} is not valid Unicode (a lone surrogate).",
@@ -198,11 +253,10 @@ def _id(items: Items) -> Labels:
     return items.id
 
 
-def _used(labels: Labels) -> list[int]:
+def _used(labels: Labels) -> IntArray:
     """The codes that occur, without that of a missing label."""
     codes = labels.codes
-    found: list[int] = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=1)).tolist()
-    return found
+    return np.flatnonzero(np.bincount(codes[codes >= 0], minlength=1))
 
 
 def _parts(items: Items, place: int) -> list[Items]:
@@ -215,18 +269,25 @@ def _parts(items: Items, place: int) -> list[Items]:
             )
     if items.repeat is None:
         return [items]
-    names = {items.repeat.names[i]: i for i in _used(items.repeat)}
+    names = {items.repeat.names[i]: i for i in _used(items.repeat).tolist()}
     return [take(items, np.flatnonzero(items.repeat.codes == names[name])) for name in label_order(names)]
+
+
+def _all_keys(columns: Sequence[Labels]) -> Sequence[str]:
+    """The ids that occur in any of the columns, sorted as texts."""
+    if all(isinstance(column.names, WholeNumbers) for column in columns):
+        numbers = [column.names.numbers[_used(column)] for column in columns if isinstance(column.names, WholeNumbers)]
+        every = numbers[0] if len(numbers) == 1 else np.unique(np.concatenate(numbers))
+        return WholeNumbers(every[text_order(every)])
+    return tuple(sorted(dict.fromkeys(column.names[i] for column in columns for i in _used(column).tolist())))
 
 
 def places_among(labels: Labels, keys: Sequence[str]) -> IntArray:
     """For each row, the place of its label among the keys; -1 where it is not there."""
-    code = dict(zip(keys, range(len(keys)), strict=True))
-    own = np.fromiter(map(code.get, labels.names, repeat(-1)), np.int64, len(labels.names))
-    return np.append(own, -1)[labels.codes]  # -1 for missing is the last
+    return np.append(places_of(labels.names, keys), -1)[labels.codes]  # -1 for missing is the last
 
 
-def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
+def _check_once(places: Sequence[IntArray], keys: Sequence[str]) -> None:
     for number, place in enumerate(places, 1):
         often = np.bincount(place, minlength=len(keys))
         if (often > 1).any():
@@ -242,7 +303,7 @@ def _check_once(places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
 class _Together:
     """What belongs to an item and not to a run: collected from all runs, which must agree."""
 
-    def __init__(self, parts: Sequence[Items], places: Sequence[IntArray], keys: tuple[str, ...]) -> None:
+    def __init__(self, parts: Sequence[Items], places: Sequence[IntArray], keys: Sequence[str]) -> None:
         self.parts, self.places, self.keys = parts, places, keys
 
     def _agreed(self, what: str, values: Sequence[npt.NDArray[Any]], out: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -260,13 +321,12 @@ class _Together:
             out[place], known[place] = own, True
         return out
 
-    def texts(self, what: str, columns: Sequence[Labels | None]) -> tuple[str | None, ...]:
+    def texts(self, what: str, columns: Sequence[Labels | None]) -> Labels:
         names = tuple(dict.fromkeys(name for column in columns if column is not None for name in column.names))
         values = [
             np.full(part.n, -1) if each is None else places_among(each, names) for part, each in zip(self.parts, columns, strict=True)
         ]
-        codes = self._agreed(what, values, np.full(len(self.keys), -1, np.int64))
-        return tuple(np.array([*names, None], object)[codes].tolist())
+        return Labels(self._agreed(what, values, np.full(len(self.keys), -1, np.int64)), names)
 
     def codes(self, what: str, labels: tuple[str, ...]) -> IntArray | None:
         columns = [getattr(part, what) for part in self.parts]
@@ -321,7 +381,8 @@ def changed_contents(items: Items, recorded: Outcomes) -> list[str]:
         return []
     place = places_among(_id(items), recorded.keys)
     known = dict(zip(now.names, range(len(now.names)), strict=True))
-    was = np.fromiter((-1 if each is None else known.get(each, -2) for each in recorded.content), np.int64, recorded.n)[place]
+    codes = [*(known.get(each, -2) for each in recorded.contents.names), -1]
+    was = np.array(codes, np.int64)[recorded.contents.codes][place]
     return [recorded.keys[i] for i in np.unique(place[(place >= 0) & (was != -1) & (now.codes >= 0) & (was != now.codes)]).tolist()]
 
 
@@ -331,7 +392,7 @@ def _label_names(parts: Sequence[Items], roles: Collection[str]) -> tuple[str, .
     for role, names in found.items():
         for part in parts:
             if role in roles and (labels := getattr(part, role)) is not None:
-                names.update(labels.names[i] for i in _used(labels))
+                names.update(labels.names[i] for i in _used(labels).tolist())
     return label_order(found["truth"]) + label_order(found["prediction"] - found["truth"])
 
 
@@ -396,7 +457,7 @@ def to_items(outcomes: Outcomes) -> Items:
         n=len(item),
         id=Labels(item, outcomes.keys, complete=True),
         repeat=repeat,
-        group=_group(outcomes.group, item),
+        group=_group(outcomes.groups, item),
         truth=None if outcomes.truth is None else _own_names(outcomes.truth[item], outcomes.labels),
         prediction=None if prediction is None else _own_names(prediction, outcomes.labels),
         truth_value=None if outcomes.truth_value is None else outcomes.truth_value[item],
@@ -409,16 +470,16 @@ def to_items(outcomes: Outcomes) -> Items:
     )
 
 
-def _group(group: Sequence[str | None], item: IntArray) -> Labels | None:
-    named = _named(group)
+def _group(groups: Labels, item: IntArray) -> Labels | None:
+    named = _named(groups)
     return replace(named, raw=named.raw[item]) if named.names else None
 
 
-def _named(texts: Sequence[str | None]) -> Labels:
-    """A text per item as labels in their order."""
-    names = label_order({name for name in texts if name is not None})
-    code: dict[str | None, int] = {name: i for i, name in enumerate(names)}
-    return Labels(np.fromiter(map(code.get, texts, repeat(-1)), np.int64, len(texts)), names)
+def _named(labels: Labels) -> Labels:
+    """A column with the names that it uses, in their order."""
+    names = label_order(labels.names[i] for i in _used(labels).tolist())
+    code = {name: i for i, name in enumerate(names)}
+    return Labels(np.array([*(code.get(name, -1) for name in labels.names), -1], np.int64)[labels.codes], names)
 
 
 def _own_names(codes: IntArray, labels: tuple[str, ...]) -> Labels:

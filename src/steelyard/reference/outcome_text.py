@@ -80,11 +80,11 @@ def field_of(written: str) -> str | None:
 def items_text(keys: Sequence[str], content: Sequence[str | None], group: Sequence[str | None], *, hashed: bool) -> bytes:
     """The file of items: one line per key."""
     lines = [f"{ITEMS} {'sha256' if hashed else 'text'} {len(keys)}"]
-    lines += map("\t".join, zip(_field_texts(keys), _field_texts(content), _field_texts(group), strict=True))
+    lines += map("\t".join, zip(field_texts(keys), field_texts(content), field_texts(group), strict=True))
     return ("\n".join(lines) + "\n").encode()
 
 
-def _field_texts(column: Sequence[str | None]) -> Iterable[str]:
+def field_texts(column: Sequence[str | None]) -> Iterable[str]:
     """The fields of a column: its own texts, if one look tells that they can be seen as they are; otherwise each different one once."""
     texts = [text for text in column if text is not None]
     if len(texts) == len(column) and "".join(texts).isprintable() and not STRANGE.search("\n".join(texts)):
@@ -94,7 +94,7 @@ def _field_texts(column: Sequence[str | None]) -> Iterable[str]:
 
 def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str | None, ...], bool]:
     """keys, content, group and whether the keys are hashes."""
-    head, *lines = _lines(data)
+    head, *lines = lines_of(data)
     version, _, rest = head.rpartition(" ")
     version, _, kind = version.rpartition(" ")
     if version != ITEMS or kind not in ("text", "sha256"):
@@ -105,13 +105,13 @@ def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tupl
         number = next(i for i, many in enumerate(counts) if many != 2)
         raise Damaged(f"{counts[number] + 1} fields instead of 3 in line {number + 2}")
     flat = "\t".join(lines).split("\t")  # one split for all: there may be a hundred thousand lines
-    keys, content, group = (_fields(flat[at::3]) for at in range(3))
+    keys, content, group = (fields_of(flat[at::3]) for at in range(3))
     if None in keys or any(map(ge, keys, keys[1:])):
         raise Damaged("keys that are missing, repeated or out of order")
     return keys, content, group, kind == "sha256"
 
 
-def _fields(column: list[str]) -> tuple[Any, ...]:
+def fields_of(column: list[str]) -> tuple[Any, ...]:
     """The texts of a column of fields. Almost all are as they are, which one look at all of them tells; of others, each is read once."""
     if column[0] == column[-1] and column.count(column[0]) == len(column):
         return (field_of(column[0]),) * len(column)
@@ -121,7 +121,7 @@ def _fields(column: list[str]) -> tuple[Any, ...]:
     return tuple([strange.get(written, written) for written in column] if strange else column)
 
 
-def _lines(data: bytes) -> list[str]:
+def lines_of(data: bytes) -> list[str]:
     """The lines, each with its end."""
     if b"\r" in data:
         raise Damaged("carriage returns: something changed the line ends ('*.items -text' and '*.outcomes -text' in .gitattributes)")
@@ -169,7 +169,7 @@ def outcomes_of_text(data: bytes) -> tuple[OutcomeShape, Iterator[str]]:
     """What the header says, and the lines after it, the checksum verified."""
     if data.partition(b"\n")[0] != OUTCOMES.encode():
         outcomes_header(data)  # says which version it is, whatever follows
-    lines = _lines(data)
+    lines = lines_of(data)
     header = outcomes_header(data)
     seal = header.pop("sha256", None)
     if seal != _seal(header, "".join(f"{line}\n" for line in lines[2:])):

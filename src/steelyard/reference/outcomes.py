@@ -1,6 +1,7 @@
 """Item outcomes on record: what every item scored in every run, kept in two small text files beside the task's references.
 
-    TASK.items/<12 hex>.items       the items (key, hash of the content, group): shared by all models measured on them
+    TASK.items/<12 hex>.items       the items (key, hash of the content, group): shared by all models measured on them; a line for
+                                    each, or packed where they are many (`packed_items`)
     TASK.items/<name>.outcomes      the runs of one model under one spec
 
 The bytes depend on the outcomes alone, never on the order of rows.
@@ -10,14 +11,27 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
+from steelyard.items import Labels
 from steelyard.reference.names import inside, items_directory
-from steelyard.reference.outcome_items import Outcomes, RecordedRun, changed_contents, hash_id, hash_ids, items_alone, outcomes_of, to_items
+from steelyard.reference.outcome_items import (
+    Outcomes,
+    RecordedRun,
+    changed_contents,
+    hash_id,
+    hash_ids,
+    items_alone,
+    labels_of,
+    outcomes_of,
+    to_items,
+)
 from steelyard.reference.outcome_text import Damaged, items_of, items_text, outcomes_bytes, outcomes_of_text, shape_of, taken
+from steelyard.reference.packed_items import is_packed, packed_bytes, packed_digest, unpacked, worth_packing
 
 __all__ = [
     "Outcomes",
@@ -49,35 +63,66 @@ def save(directory: Path, task: str, name: str, outcomes: Outcomes) -> str:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise UsageError(f"cannot make the directory {str(folder)!r}", got=fault.strerror or str(fault), need="permission") from fault
-    items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
-    digest = hashlib.sha256(items).hexdigest()
+    digest, items, made = _files(outcomes)
     shared = inside(directory, f"{task}.items/{digest[:12]}.items")
     relative = f"{task}.items/{name}.outcomes"
     path = inside(directory, relative)
-    if not shared.is_file() or read_bytes(shared) != items:
+    if not shared.is_file() or _items_digest(read_bytes(shared), outcomes.n) != digest:
         write_atomic(shared, items)
-    write_atomic(path, outcomes_bytes(outcomes, digest))
+    write_atomic(path, made)
     return relative
+
+
+def _files(outcomes: Outcomes) -> tuple[str, bytes, bytes]:
+    """The digest of the items, their file, and that of the outcomes; made once for outcomes that are named and then written."""
+    if outcomes not in _MADE:
+        if worth_packing(outcomes):
+            digest, items = packed_digest(outcomes), packed_bytes(outcomes)
+        else:
+            items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
+            digest = hashlib.sha256(items).hexdigest()
+        _MADE[outcomes] = digest, items, outcomes_bytes(outcomes, digest)
+    return _MADE[outcomes]
+
+
+_MADE: WeakKeyDictionary[Outcomes, tuple[str, bytes, bytes]] = WeakKeyDictionary()
+
+
+def _items_digest(data: bytes, most: int) -> str | None:
+    """The digest of a file of items; None if it is damaged."""
+    if not is_packed(data):
+        return hashlib.sha256(data).hexdigest()
+    try:
+        return unpacked(data, most=most)[-1]
+    except Damaged:
+        return None
 
 
 def load(directory: Path, task: str, file: str) -> Outcomes:
     """The outcomes that were saved, every byte checked."""
     path = path_of(directory, task, file)
     with _told(path):
-        shape, lines = outcomes_of_text(_found(path))
+        found = _found(path)
+        shape, lines = outcomes_of_text(found)
     shared = inside(directory, f"{task}.items/{shape.items[:12]}.items")
     with _told(shared):
-        items = _found(shared)
-        if hashlib.sha256(items).hexdigest() != shape.items:
-            items_of(items)  # says what is wrong, if it can be seen
+        data = _found(shared)
+        items = unpacked(data, most=8 * len(found)) if is_packed(data) else _listed(data)  # an item has at least a bit there
+        if items[-1] != shape.items:
             raise Damaged(f"other content than {path.name} was recorded with")
-        keys, content, group, hashed = items_of(items)
+        keys, contents, groups, hashed, _ = items
     with _told(path):
         if len(keys) != shape.n:
             raise Damaged(f"{shape.n} items, where {shared.name} has {len(keys)}")
         labels, shared_columns, runs = taken(shape, lines)
     made = tuple(RecordedRun(**run) for run in runs)
-    return Outcomes(keys=keys, content=content, group=group, hashed=hashed, labels=labels, runs=made, **shared_columns)
+    return Outcomes(keys=keys, contents=contents, groups=groups, hashed=hashed, labels=labels, runs=made, **shared_columns)
+
+
+def _listed(data: bytes) -> tuple[Sequence[str], Labels, Labels, bool, str]:
+    """What a file of items with a line for each of them says, and its digest."""
+    keys, content, group, hashed = items_of(data)
+    return keys, labels_of(content), labels_of(group), hashed, hashlib.sha256(data).hexdigest()
 
 
 def path_of(directory: Path, task: str, file: str) -> Path:
@@ -90,8 +135,7 @@ def path_of(directory: Path, task: str, file: str) -> Path:
 
 def digest(outcomes: Outcomes) -> str:
     """The SHA-256 of the outcomes as they would be written: equal outcomes, equal digest."""
-    items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
-    return hashlib.sha256(outcomes_bytes(outcomes, hashlib.sha256(items).hexdigest())).hexdigest()
+    return hashlib.sha256(_files(outcomes)[-1]).hexdigest()
 
 
 def discard(directory: Path, task: str, file: str) -> tuple[str, ...]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
-from operator import gt
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.spelling import MOST, alike_between, differ_by, visible
+from steelyard.tally.whole_numbers import in_text_order, picked, places_of
 
 ENOUGH_OVERLAP = 0.95
 
@@ -153,7 +152,7 @@ class Pairs:
     baseline_item: IntArray
     candidate_item: IntArray
     items: int
-    names: tuple[str, ...]
+    names: Sequence[str]
 
     @property
     def plain(self) -> bool:
@@ -182,7 +181,7 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
         parts.append(take(run, rows))
         codes.append(place[rows])
         only.append([run.id.names[i] for i in np.unique(run.id.codes[place < 0])])
-    pairs = Pairs(parts[0], parts[1], codes[0], codes[1], len(names), tuple(names))
+    pairs = Pairs(parts[0], parts[1], codes[0], codes[1], len(names), names)
     conflicts = conflicting_truths(pairs)
     report = PairingReport(
         matched=len(names),
@@ -197,24 +196,19 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
     return pairs, report
 
 
-def _meeting(a: Labels, b: Labels) -> tuple[list[str], tuple[IntArray, IntArray]]:
+def _meeting(a: Labels, b: Labels) -> tuple[Sequence[str], tuple[IntArray, IntArray]]:
     """The ids that both runs use, sorted, and for every label of either run its place among them (-1: none)."""
     used = [np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.names)) > 0 for labels in (a, b)]
     if a.names == b.names:  # one list of ids, as in most comparisons: nothing has to be looked up by its text
-        both = sorted(np.flatnonzero(used[0] & used[1]).tolist(), key=a.names.__getitem__)
+        both = in_text_order(a.names, np.flatnonzero(used[0] & used[1]))
         place = np.full(len(a.names), -1, np.int64)
         place[both] = np.arange(len(both))
-        return [a.names[i] for i in both], (place, place)
-    code = dict(zip(b.names, range(len(b.names)), strict=True))
-    there = np.fromiter(map(code.get, a.names, repeat(-1)), np.int64, len(a.names))  # the code that each of the ids has in the other run
-    common = np.flatnonzero(used[0] & (there >= 0) & np.append(used[1], False)[there])
-    names = [a.names[i] for i in common.tolist()]
-    if any(map(gt, names, names[1:])):
-        order = sorted(range(len(names)), key=names.__getitem__)
-        common, names = common[order], [names[i] for i in order]
+        return picked(a.names, both), (place, place)
+    there = places_of(a.names, b.names)  # the code that each of the ids has in the other run
+    common = in_text_order(a.names, np.flatnonzero(used[0] & (there >= 0) & np.append(used[1], False)[there]))
     one, other = np.full(len(a.names), -1, np.int64), np.full(len(b.names), -1, np.int64)
     one[common] = other[there[common]] = np.arange(len(common))
-    return names, (one, other)
+    return picked(a.names, common), (one, other)
 
 
 def aligned(runs: Sequence[Items]) -> tuple[list[Items], tuple[str, ...]] | None:

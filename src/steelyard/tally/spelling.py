@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
+from steelyard.items import WholeNumbers
+
 # Plain decimal notation only: Python's float() would also take "nan", "1_000" and " 7", which are texts to a reader.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 
@@ -120,7 +122,7 @@ def alike_between(ours: Iterable[str], theirs: Iterable[str]) -> tuple[int, tupl
 
 def told_of_look_alikes(names: Sequence[str]) -> list[str]:
     """One sentence, where some ids look alike."""
-    found = look_alikes(names)
+    found = None if isinstance(names, WholeNumbers) else look_alikes(names)  # different whole numbers never do
     if found is None:
         return []
     count, (one, other) = found

@@ -189,7 +189,7 @@ def _scores(sources: Sequence[Any], columns: Mapping[str, Any], name: str) -> di
         total = np.bincount(items.id.codes[known], weights=values[known], minlength=len(items.id.names))
         times = np.bincount(items.id.codes[known], minlength=len(items.id.names))
         for code in np.flatnonzero(times):
-            id_ = items.id.names[code]
+            id_ = items.id.names[int(code)]
             sums[id_] = sums.get(id_, 0.0) + float(total[code])
             counts[id_] = counts.get(id_, 0) + int(times[code])
     return {id_: sums[id_] / counts[id_] for id_ in sums} or None
