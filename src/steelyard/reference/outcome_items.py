@@ -117,13 +117,6 @@ def texts_of(labels: Labels) -> tuple[str | None, ...]:
     return tuple(np.array([*labels.names, None], object)[labels.codes].tolist())
 
 
-def labels_of(texts: Sequence[str | None]) -> Labels:
-    """A column of texts, None for a missing one, as labels in the order of their first use."""
-    names = tuple(name for name in dict.fromkeys(texts) if name is not None)
-    code: dict[str | None, int] = {**dict(zip(names, range(len(names)), strict=True)), None: -1}
-    return Labels(np.fromiter(map(code.__getitem__, texts), np.int64, len(texts)), names)
-
-
 def hash_id(name: str) -> str:
     """An id that does not show what it names: 16 hexadecimal digits of its SHA-256.
 

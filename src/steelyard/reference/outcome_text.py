@@ -92,8 +92,8 @@ def field_texts(column: Sequence[str | None]) -> Iterable[str]:
     return map({text: field_text(text) for text in set(column)}.__getitem__, column)
 
 
-def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[str | None, ...], bool]:
-    """keys, content, group and whether the keys are hashes."""
+def items_of(data: bytes) -> tuple[tuple[str, ...], Labels, Labels, bool, str]:
+    """Keys, contents, groups, whether the keys are hashes, and the SHA-256 of the file."""
     head, *lines = lines_of(data)
     version, _, rest = head.rpartition(" ")
     version, _, kind = version.rpartition(" ")
@@ -108,7 +108,16 @@ def items_of(data: bytes) -> tuple[tuple[str, ...], tuple[str | None, ...], tupl
     keys, content, group = (fields_of(flat[at::3]) for at in range(3))
     if None in keys or any(map(ge, keys, keys[1:])):
         raise Damaged("keys that are missing, repeated or out of order")
-    return keys, content, group, kind == "sha256"
+    return keys, _labels_of(content), _labels_of(group), kind == "sha256", hashlib.sha256(data).hexdigest()
+
+
+def _labels_of(texts: Sequence[str | None]) -> Labels:
+    """A column of texts, None for a missing one, as labels in the order of their first use."""
+    import numpy as np
+
+    names = tuple(name for name in dict.fromkeys(texts) if name is not None)
+    code: dict[str | None, int] = {**dict(zip(names, range(len(names)), strict=True)), None: -1}
+    return Labels(np.fromiter(map(code.__getitem__, texts), np.int64, len(texts)), names)
 
 
 def fields_of(column: list[str]) -> tuple[Any, ...]:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
-from steelyard.items import Labels
 from steelyard.reference.names import inside, items_directory
 from steelyard.reference.outcome_items import (
     Outcomes,
@@ -26,12 +25,11 @@ from steelyard.reference.outcome_items import (
     hash_id,
     hash_ids,
     items_alone,
-    labels_of,
     outcomes_of,
     to_items,
 )
 from steelyard.reference.outcome_text import Damaged, items_of, items_text, outcomes_bytes, outcomes_of_text, shape_of, taken
-from steelyard.reference.packed_items import is_packed, packed_bytes, packed_digest, unpacked, worth_packing
+from steelyard.reference.packed_items import PACKED, packed_bytes, packed_digest, unpacked, worth_packing
 
 __all__ = [
     "Outcomes",
@@ -90,7 +88,7 @@ _MADE: WeakKeyDictionary[Outcomes, tuple[str, bytes, bytes]] = WeakKeyDictionary
 
 def _items_digest(data: bytes, most: int) -> str | None:
     """The digest of a file of items; None if it is damaged."""
-    if not is_packed(data):
+    if not data.startswith(PACKED):
         return hashlib.sha256(data).hexdigest()
     try:
         return unpacked(data, most=most)[-1]
@@ -107,7 +105,7 @@ def load(directory: Path, task: str, file: str) -> Outcomes:
     shared = inside(directory, f"{task}.items/{shape.items[:12]}.items")
     with _told(shared):
         data = _found(shared)
-        items = unpacked(data, most=8 * len(found)) if is_packed(data) else _listed(data)  # an item has at least a bit there
+        items = unpacked(data, most=8 * len(found)) if data.startswith(PACKED) else items_of(data)  # an item has at least a bit there
         if items[-1] != shape.items:
             raise Damaged(f"other content than {path.name} was recorded with")
         keys, contents, groups, hashed, _ = items
@@ -117,12 +115,6 @@ def load(directory: Path, task: str, file: str) -> Outcomes:
         labels, shared_columns, runs = taken(shape, lines)
     made = tuple(RecordedRun(**run) for run in runs)
     return Outcomes(keys=keys, contents=contents, groups=groups, hashed=hashed, labels=labels, runs=made, **shared_columns)
-
-
-def _listed(data: bytes) -> tuple[Sequence[str], Labels, Labels, bool, str]:
-    """What a file of items with a line for each of them says, and its digest."""
-    keys, content, group, hashed = items_of(data)
-    return keys, labels_of(content), labels_of(group), hashed, hashlib.sha256(data).hexdigest()
 
 
 def path_of(directory: Path, task: str, file: str) -> Path:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from steelyard.reference.outcome_items import Outcomes
 
-PACKED = "steelyard-items 2"
+PACKED = b"steelyard-items 2 "  # how such a file begins
 MANY = 10_000  # items from which a file is packed: up to here people read it
 LONGEST = 256  # bytes of a key or of a group's name, on average: what is longer stays a list of lines
 HASH = 8  # bytes of the hash of a content
@@ -98,7 +98,7 @@ def _parts(outcomes: Outcomes) -> tuple[str, str, list[Block]]:
         codes, header["group"][1] = _planes(group.codes + 1)
         header["group"][2] = len(names)
         blocks += [("groups", names), ("group of each item", codes)]
-    first = f"{PACKED} {'sha256' if outcomes.hashed else 'text'} {outcomes.n}"
+    first = f"{PACKED.decode()}{'sha256' if outcomes.hashed else 'text'} {outcomes.n}"
     return first, json.dumps(header, sort_keys=True), blocks
 
 
@@ -126,20 +126,15 @@ def _planes(numbers: npt.NDArray[Any]) -> tuple[bytes, int]:
 # ---- unpacking -----------------------------------------------------------------------------------------------------
 
 
-def is_packed(data: bytes) -> bool:
-    """Whether a file of items is packed, by its first line."""
-    return data.startswith(PACKED.encode() + b" ")
-
-
 def unpacked(data: bytes, *, most: int) -> tuple[Sequence[str], Labels, Labels, bool, str]:
     """Keys, contents, groups, whether the keys are hashes, and the digest. most: the items there can be at most.
 
     How many bytes a block has is known before it is unpacked, and not one more is: a small file cannot ask for much memory.
     """
     first, header, *rest = lines_of(data)
-    kind, many = first.removeprefix(f"{PACKED} ").partition(" ")[::2]
+    kind, many = first.removeprefix(PACKED.decode()).partition(" ")[::2]
     if kind not in ("text", "sha256") or not many.isdecimal() or not many.isascii() or len(many) > DIGITS:
-        raise Damaged(f"the first line {first[:60]!r}, which this version cannot read (it reads {PACKED!r})")
+        raise Damaged(f"the first line {first[:60]!r}, which this version cannot read (it reads {PACKED.decode().strip()!r})")
     n = int(many)
     if n > most:
         raise Damaged(f"{n} items, where at most {most} can have been recorded")
