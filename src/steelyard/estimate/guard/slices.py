@@ -129,7 +129,7 @@ def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_SliceI
     return parts
 
 
-def _of_items(pairs: Pairs, column: str) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+def _of_items(pairs: Pairs, column: str) -> tuple[Sequence[str], npt.NDArray[np.int64]]:
     """The slice of every item, by the names of the reference if it holds them, else by those of the run."""
     recorded = column in pairs.baseline.slices
     side, item = (pairs.baseline, pairs.baseline_item) if recorded else (pairs.candidate, pairs.candidate_item)
