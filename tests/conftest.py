@@ -46,7 +46,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 OFTEN_ENOUGH = re.compile(
     r"""
     web/test_browser\.py::test_quiet.*\[(dark|phone)\]
-    | render/html/test_browser\.py::test_quiet.*\[(dark-.*|light-(stopped|comparison|measurement|beliefs))\]
+    | render/html/test_browser\.py::test_quiet.*\[dark\]
     | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
     | read/engines/test_units\.py::.*\[spark
     | read/engines/test_portable\.py::(?!test_joint_cells).*\[spark

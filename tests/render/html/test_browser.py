@@ -41,13 +41,11 @@ class Seen:
             route.abort()
 
 
-@pytest.mark.parametrize("name", ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "all"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, name: str, scheme: str) -> None:
+def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    shown = [samples()[name]] if name != "all" else list(samples().values())
-    seen = Seen(browser, tmp_path, report(*shown), color_scheme=scheme)
+    seen = Seen(browser, tmp_path, report(*samples().values()), color_scheme=scheme)
     seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     found = Axe().run(seen.page, options={"resultTypes": ["violations"]})
     seen.context.close()
