@@ -1131,6 +1131,7 @@ def question_data() -> pd.DataFrame:
     return many_columns().drop(columns=["cluster", "id"])
 
 
+@cache
 def ask(metric: str, **options: Any) -> sy.Measurement:
     if metric.startswith("pass"):
         return sy.measure(repeated(), metric=metric, **options)

@@ -224,9 +224,9 @@ def _spoilt(draw: random.Random) -> str:
 
 
 def test_spoilt_cards_are_updated_or_left_alone(tmp_path: Path) -> None:
-    """300 cards with slips of the keyboard: each is refused and untouched, or every line of it is still there, in order."""
+    """100 cards with slips of the keyboard: each is refused and untouched, or every line of it is still there, in order."""
     path, about, outcomes = tmp_path / "README.md", told(measured()), []
-    for seed in range(300):
+    for seed in range(100):
         before = _spoilt(random.Random(seed)).encode()
         path.write_bytes(before)
         try:
@@ -241,7 +241,7 @@ def test_spoilt_cards_are_updated_or_left_alone(tmp_path: Path) -> None:
         lost = [line for line in before.rstrip(b"\n").split(b"\n") if line.rstrip() not in rest]
         assert lost == [] or BEGIN.encode() in before, (seed, lost)
         outcomes.append("updated")
-    assert min(outcomes.count("refused"), outcomes.count("updated")) > 50
+    assert min(outcomes.count("refused"), outcomes.count("updated")) > 15
 
 
 def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
