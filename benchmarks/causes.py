@@ -12,6 +12,9 @@ CAUSES = {
     "measure.posterior-time": "30 us in quiet runs; a busy machine slows ours and the peer alike",
     "split.time": "giving each of 25 million words its number, one by one, is about two fifths of a profile; "
     "the machine was busy with other work",
+    "guard.record": "texts as ids become texts of Python, are sorted, looked up and hashed one by one; numbers stay numbers",
+    "guard.check": "texts as ids become texts of Python and are looked up one by one; compare joins them inside DuckDB",
+    "guard.suite-time": "each file has a DuckDB of its own, whose start and end are most of a check of so few items",
     "files.group-by": "ids must be unique, and sorted hashes prove it in about 0.75 s, where a GROUP BY over the ids took 2.8 s; "
     "without an id column the ratio is 1",
     "compare.call-core": "the call also gives what the peer does not: each system's own interval (two more bootstraps), the interval of "

@@ -13,7 +13,22 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-PARTS = ("measure", "compare", "labels", "peers", "plan", "startup", "files", "split", "logs", "endpoint", "stopping", "serve", "report")
+PARTS = (
+    "measure",
+    "compare",
+    "labels",
+    "peers",
+    "plan",
+    "startup",
+    "files",
+    "guard",
+    "split",
+    "logs",
+    "endpoint",
+    "stopping",
+    "serve",
+    "report",
+)
 APART = ("huge", "engines", "certify")  # only when asked for by name: a quarter of an hour each, or a cluster
 KEY = re.compile(rf"(?:{'|'.join((*PARTS, *APART))})\.[a-z0-9-]+")
 
@@ -132,6 +147,11 @@ GOALS = tuple(
         ("startup.csv", "a CSV file of 1,000 rows, over bare Python", "<=", 1.0, "seconds"),
         ("files.group-by", "10,000,000 rows of Parquet beside GROUP BY plus start-up", "<=", 1.5, "times"),
         ("files.memory", "10,000,000 rows of Parquet: memory", "<=", 1e9, "bytes"),
+        ("guard.record", "record of 1,000,000 items beside compare of the same files", "<=", 2, "times"),
+        ("guard.check", "check of 1,000,000 items beside compare of the same files", "<=", 2, "times"),
+        ("guard.size", "a reference of 1,000,000 right-or-wrong items: size on disk", "<=", 4e6, "bytes"),
+        ("guard.suite-time", "a suite of 500 checks of 500 items each: CPU time", "<=", 8, "seconds"),
+        ("guard.suite-growth", "growth with the checks of a suite", "<=", 1.1, "power of N"),
         ("split.time", "split --check of 1,000,000 rows: CPU time of all threads", "<=", 20, "seconds"),
         ("split.memory", "split --check of 1,000,000 rows: memory", "<=", 1e9, "bytes"),
         ("logs.inspect", "an Inspect log of 1,000 samples beside read_eval_log", ">=", 10, "times"),
