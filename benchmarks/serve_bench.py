@@ -1,8 +1,9 @@
-"""The dashboard over 10,000 runs: how long the server takes to answer for its main pages."""
+"""The dashboard over 10,000 and 100,000 runs: how long the server takes to answer for its main pages; and all runs as CSV."""
 
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 import time
 from collections.abc import Iterator
@@ -12,14 +13,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.timing import Row, Unmeasured, Wrong, below, milliseconds, scratch
+from benchmarks.timing import Row, Unmeasured, Wrong, below, milliseconds, scratch, seconds
 
-RUNS, TASKS, MODELS, ITEMS = 10_000, 20, 10, 1000
+RUNS, MANY, TASKS, MODELS, ITEMS = 10_000, 100_000, 20, 10, 1000
 
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
     if find_spec("starlette") is None:
-        yield Unmeasured(("serve.first-paint",), "starlette is not installed (extra `serve`)")
+        yield Unmeasured(("serve.first-paint", "serve.many-runs", "serve.export"), "starlette is not installed (extra `serve`)")
         return
     from steelyard.web.app import make_app
     from steelyard.web.pages import plain_link
@@ -27,7 +28,7 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
 
     with scratch() as folder:
         url = f"sqlite:///{Path(folder, 'runs.db')}"
-        last = filled(url)
+        last = filled(url, RUNS)
         app = make_app(Serving(history=url))
         pages = {
             "overview": "/",
@@ -43,8 +44,37 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
             note = f"median of {len(taken)}; first {milliseconds(taken[0])}"
             yield below("serve.first-paint", f"{name}, {RUNS:,} runs in SQLite, server time", median(taken), milliseconds, note)
 
+    if quick:
+        yield Unmeasured(("serve.many-runs", "serve.export"), "a history of 100,000 runs takes half a minute to make")
+    else:
+        yield from many_runs()
 
-def filled(url: str) -> Any:
+
+def many_runs() -> Iterator[Row]:
+    """The pages that look at every run, and the export of all, with ten times as many. The first call is that of a fresh server."""
+    from steelyard.questions.history.export import export_runs
+    from steelyard.web.app import make_app
+    from steelyard.web.settings import Serving
+
+    with scratch() as folder:
+        url = f"sqlite:///{Path(folder, 'runs.db')}"
+        filled(url, MANY)
+        app = make_app(Serving(history=url))
+        asked(app, "/static/page.css")
+        for name, path in (("overview", "/"), ("overview, page 5", "/?page=5"), ("overview, last verdict", "/?verdict=regression")):
+            taken = [asked(app, path) for _ in range(15)]
+            note = f"median of {len(taken)}; first {milliseconds(taken[0])}"
+            yield below("serve.many-runs", f"{name}, {MANY:,} runs in SQLite, server time", median(taken), milliseconds, note)
+        begun = time.perf_counter()
+        written = export_runs(Path(folder, "runs.csv"), url)
+        taken_by_export = time.perf_counter() - begun
+        with Path(folder, "runs.csv").open(newline="", encoding="utf-8") as lines:
+            if written != MANY or sum(1 for _ in csv.reader(lines)) != MANY + 1:
+                raise Wrong(f"{written:,} runs exported of {MANY:,}")
+        yield below("serve.export", f"{MANY:,} runs in SQLite as CSV", taken_by_export, seconds)
+
+
+def filled(url: str, many: int) -> Any:
     """A history of verdicts, each with its whole answer, as `check` keeps them; a few with their items."""
     from steelyard.history.store import open_history, pack
     from steelyard.questions.guard.check import check
@@ -60,7 +90,7 @@ def filled(url: str) -> Any:
     packed = pack(base)
     with open_history(url) as history, history._place.writing():
         sql = _insert(history, verdict, packed.digest, start)
-        for i in range(RUNS):
+        for i in range(many):
             sql(i)
     with open_history(url) as history:
         return history.runs(limit=1)[0][0]

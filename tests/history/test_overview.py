@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from steelyard.errors import UsageError
 from steelyard.history.overview import before, names_in, series_page
+from steelyard.history.schema import VERSION
 from steelyard.history.store import open_history
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Verdict
@@ -103,3 +106,41 @@ def test_a_series_of_records_has_no_verdict(sqlite_url: str) -> None:
         history.append(done)
         (line,), _ = series_page(history)
     assert line.judged is None
+
+
+def test_an_overview_in_sqlite_reads_one_index_and_no_run(sqlite_url: str) -> None:
+    """The runs hold whole answers: a hundred thousand of them are not read to show twenty-five lines."""
+    filled(sqlite_url)
+    with open_history(sqlite_url) as history:
+        asked: list[str] = []
+        ask = history._place.run
+        history._place.run = lambda sql, values=(): asked.append(sql) or ask(sql, values)  # type: ignore[func-returns-value,method-assign]
+        assert series_page(history)[0]
+        assert series_page(history, verdict="pass", task="a")[0]
+        history._place.run = ask  # type: ignore[method-assign]
+        queries = [sql for sql in asked if sql.startswith("SELECT")]
+        assert len(queries) > 4
+        for sql in queries:
+            plan = [str(row[-1]) for row in ask(f"EXPLAIN QUERY PLAN {sql}", ["x"] * sql.count("?"))]
+            reads = [step for step in plan if "steelyard_runs" in step or " r " in step]
+            assert reads
+            assert all("COVERING INDEX steelyard_runs_by_series" in step for step in reads), plan
+
+
+def test_a_history_of_before_is_not_changed_by_reading_and_gets_its_index_with_the_next_run(tmp_path: Path) -> None:
+    """An index is kept by the database, whoever writes: it needs no version, and an older steelyard goes on with the file."""
+    path, url = tmp_path / "runs.db", f"sqlite:///{tmp_path / 'runs.db'}"
+    kept = filled(url)
+    with sqlite3.connect(path) as con:
+        con.execute("DROP INDEX steelyard_runs_by_series")
+    con.close()
+    with open_history(url) as history:
+        before_it = series_page(history, limit=200)
+        assert history._place.run("SELECT 1 FROM sqlite_master WHERE name = 'steelyard_runs_by_series'") == []
+        assert len(before_it[0]) == len(kept)
+        history.append(
+            Verdict(verdict="pass", task="new", model="m", spec={}, signature="x", candidate={"value": 1.0}, metric="f1", n=1), time=START
+        )
+        assert history._place.run("SELECT 1 FROM sqlite_master WHERE name = 'steelyard_runs_by_series'") == [(1,)]
+        assert [line for line in series_page(history, limit=200)[0] if line.task != "new"] == before_it[0]
+        assert history.version == VERSION

@@ -316,7 +316,7 @@ def test_a_row_has_every_field_of_a_run() -> None:
     ("asked", "index"),
     [
         ({}, "by_time"),
-        ({"task": "t"}, "by_task"),
+        ({"task": "t"}, "by_series"),
         ({"task": "t", "model": "m"}, "by_task"),
         ({"model": "m"}, "by_model"),
         ({"verdict": "pass"}, "by_verdict"),

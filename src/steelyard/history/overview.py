@@ -11,17 +11,20 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.history.entries import canonical
 from steelyard.history.schema import RUNS
-from steelyard.history.store import History
+from steelyard.history.store import History, page_query, run_of
 from steelyard.results.history import PastRun
 
-SERIES = '"task", "model", "spec", "metric"'
+SERIES = '"task", "model", "metric", "spec"'
+_SAME = 'r."task" = s."task" AND r."model" = s."model" AND r."metric" = s."metric" AND r."spec" = s."spec"'
+# What an overview shows of a run: SQLite finds all of it in one index, without reading the runs themselves.
+PICTURED = ("task", "model", "metric", "spec", "time", "id", "verdict", "estimate", "threshold", "command")
 MOST = 200  # series on a page, and names in a list
 DRAWN = 40  # newest runs of each series
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesLine:
-    """One series: what it is about, how many runs it has, and the newest of them, oldest first."""
+    """One series: what it is about, how many runs it has, and the newest of them, oldest first, with the fields `PICTURED` alone."""
 
     task: str
     model: str
@@ -56,27 +59,28 @@ def series_page(
         raise UsageError("cannot list the series", got=f"a page of {limit} after {skip}", need=f"1 to {MOST} after 0 or more")
     asked = {name: value for name, value in (("task", task), ("model", model), ("metric", metric)) if value is not None}
     conditions, values = [f'"{name}" = ?' for name in asked], list(asked.values())
-    if verdict is not None:
-        judged = " AND ".join(['"verdict" IS NOT NULL', *conditions])
-        newest = f'ROW_NUMBER() OVER (PARTITION BY {SERIES} ORDER BY "time" DESC, "id" DESC) AS place'
-        last = f'SELECT {SERIES} FROM (SELECT {SERIES}, "verdict", {newest} FROM {RUNS} WHERE {judged}) AS found'
-        conditions, values = [*conditions, f'({SERIES}) IN ({last} WHERE place = 1 AND "verdict" = ?)'], [*values, *values, verdict]
     where = " WHERE " + " AND ".join(conditions) if conditions else ""
-    of_series = f"FROM {RUNS}{where} GROUP BY {SERIES}"
-    # Times are of one length, so the largest of time and id together is the newest run. The number of series comes along.
-    sql = f'SELECT {SERIES}, COUNT(*), MAX("time" || "id") AS newest, COUNT(*) OVER () {of_series}'
-    rows = history._place.run(f"{sql} ORDER BY newest DESC LIMIT ? OFFSET ?", [*values, limit, skip])
-    if rows:
-        total = int(rows[0][6])
-    else:  # beyond the end, where nobody brings it along
-        total = int(history._place.run(f"SELECT COUNT(*) FROM (SELECT 1 {of_series}) AS found", values)[0][0])
-    return [_line(history, row, drawn) for row in rows], total
+    series = f'SELECT {SERIES}, COUNT(*) AS many, MAX("time") AS newest FROM {RUNS}{where} GROUP BY {SERIES}'
+    last = f'(SELECT MAX(r."id") FROM {RUNS} r WHERE {_SAME} AND r."time" = s.newest)'  # of several at one moment
+    found = f"FROM ({series}) AS s"
+    if verdict is not None:
+        newest = 'ORDER BY r."time" DESC, r."id" DESC LIMIT 1'
+        found += f' WHERE (SELECT r."verdict" FROM {RUNS} r WHERE {_SAME} AND r."verdict" IS NOT NULL {newest}) = ?'
+        values.append(verdict)
+    with history._place.reading():
+        sql = f"SELECT {SERIES}, many, COUNT(*) OVER () {found} ORDER BY newest DESC, {last} DESC LIMIT ? OFFSET ?"
+        rows = history._place.run(sql, [*values, limit, skip])
+        # Beyond the end nobody brings the number of series along.
+        total = int(rows[0][5]) if rows else int(history._place.run(f"SELECT COUNT(*) {found}", values)[0][0])
+        return [_line(history, row, drawn) for row in rows], total
 
 
 def _line(history: History, row: tuple[Any, ...], drawn: int) -> SeriesLine:
-    task, model, spec, metric, many = str(row[0]), str(row[1]), json.loads(row[2]), str(row[3]), int(row[4])
-    newest, _, _ = history.runs(task=task, model=model, spec=spec, metric=metric, limit=drawn)
-    return SeriesLine(task=task, model=model, spec=spec, metric=metric, runs=many, newest=tuple(reversed(newest)))
+    task, model, metric, spec = map(str, row[:4])
+    where = [(f'"{name}" = ?', value) for name, value in (("task", task), ("model", model), ("metric", metric), ("spec", spec))]
+    newest = history._place.run(page_query(where, PICTURED), [*(value for _, value in where), drawn])
+    runs = tuple(run_of(PICTURED, each) for each in reversed(newest))
+    return SeriesLine(task=task, model=model, spec=json.loads(spec), metric=metric, runs=int(row[4]), newest=runs)
 
 
 def names_in(history: History, column: str) -> list[str]:

@@ -68,6 +68,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
 )
 VERSION = len(STEPS)
+# Not a version: whoever does not know of it keeps it all the same, since the database does. SQLite reads the overview from it alone, where
+# the runs themselves, with their whole answers, are a hundred times as long. PostgreSQL keeps long texts apart, and needs none.
+SERIES_INDEX = (
+    f"CREATE INDEX IF NOT EXISTS {RUNS}_by_series ON {RUNS} "
+    '("task", "model", "metric", "spec", "time", "id", "verdict", "estimate", "threshold", "command")'
+)
 MAKE_VERSIONS = f'CREATE TABLE IF NOT EXISTS {VERSIONS} ("version" INTEGER NOT NULL PRIMARY KEY, "applied" TEXT NOT NULL)'
 
 

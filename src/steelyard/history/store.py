@@ -9,7 +9,7 @@ import os
 import uuid
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -123,6 +123,7 @@ _BIG = array("H", [1]).tobytes() == b"\x00\x01"  # bytes are kept little end fir
 
 PAGE = 50
 LARGEST_PAGE = 10_000
+ROWS_AT_ONCE = 2_000
 LISTED = tuple(name for name in COLUMNS if name != "result")  # a page does not carry whole answers
 SHORTEST = 4  # letters of an id that is cut
 
@@ -191,6 +192,7 @@ class History:
                         self._place.run(sql)
                     self._place.run(f"INSERT INTO {VERSIONS} VALUES (?, ?)", [number, utc()])
                     found = number
+                self._help()
         self._refuse_later(found)
         if found < VERSION:
             raise SourceError(
@@ -251,6 +253,7 @@ class History:
         )
         row = _row(run)
         with self._place.writing():
+            self._help()
             self._place.run(f"INSERT INTO {RUNS} ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", row)
             if packed is not None:
                 self._keep(run.id, packed)
@@ -269,6 +272,10 @@ class History:
             if self._has(id_):
                 return None
             raise
+
+    def _help(self) -> None:
+        for sql in self._place.helped_by:
+            self._place.run(sql)
 
     def _has(self, id_: str) -> bool:
         with self._place.reading():
@@ -307,11 +314,7 @@ class History:
         """
         if not 1 <= limit <= LARGEST_PAGE:
             raise UsageError("cannot list the runs", got=f"a limit of {limit}", need=f"1 to {LARGEST_PAGE:,}")
-        equal = {"task": task, "model": model, "metric": metric, "verdict": verdict, "command": command}
-        equal["spec"] = None if spec is None else canonical(spec)
-        where: list[tuple[str, Any]] = [(f'"{name}" = ?', value) for name, value in equal.items() if value is not None]
-        where += [] if since is None else [('"time" >= ?', utc(since, what="since="))]
-        where += [] if until is None else [('"time" < ?', utc(until, what="until="))]
+        where = _conditions(task=task, model=model, spec=spec, metric=metric, verdict=verdict, command=command, since=since, until=until)
         with self._place.reading():
             total = int(self._place.run(f"SELECT COUNT(*) FROM {RUNS}{_where(where)}", [value for _, value in where])[0][0])
             values: list[Any] = [value for _, value in where]
@@ -320,7 +323,7 @@ class History:
                 where.append(('("time", "id") < (?, ?)', None))
                 values += [last.time, last.id]
             rows = self._place.run(page_query(where), [*values, limit + 1])
-        found = [_run(LISTED, row) for row in rows[:limit]]
+        found = [run_of(LISTED, row) for row in rows[:limit]]
         return found, found[-1].id if len(rows) > limit else None, total
 
     def run(self, id_: str) -> PastRun:
@@ -359,12 +362,44 @@ class History:
                 need="the id of one run",
                 hint="steelyard history lists the ids",
             )
-        return _run(names, rows[0])
+        return run_of(names, rows[0])
 
 
-def page_query(where: Sequence[tuple[str, Any]]) -> str:
+def every_row(history: History, **asked: Any) -> Iterator[Sequence[Any]]:
+    """All runs that are asked for, as `History.runs` does, newest first: the values of the columns `LISTED`, as the database has them.
+
+    Read by pages, like anything long, but not counted for each of them.
+    """
+    where = _conditions(**asked)
+    values = [value for _, value in where]
+    last: list[Any] = []
+    while True:
+        further = [('("time", "id") < (?, ?)', None)] if last else []
+        rows = history._place.run(page_query([*where, *further]), [*values, *last, ROWS_AT_ONCE])
+        yield from rows
+        if len(rows) < ROWS_AT_ONCE:
+            return
+        last = [rows[-1][LISTED.index("time")], rows[-1][LISTED.index("id")]]
+
+
+def _conditions(
+    *,
+    spec: Mapping[str, Any] | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    **equal: str | None,
+) -> list[tuple[str, Any]]:
+    """What the runs must be, each with its value."""
+    wanted = {**equal, "spec": None if spec is None else canonical(spec)}
+    where: list[tuple[str, Any]] = [(f'"{name}" = ?', value) for name, value in wanted.items() if value is not None]
+    where += [] if since is None else [('"time" >= ?', utc(since, what="since="))]
+    where += [] if until is None else [('"time" < ?', utc(until, what="until="))]
+    return where
+
+
+def page_query(where: Sequence[tuple[str, Any]], names: Sequence[str] = LISTED) -> str:
     """The query of one page, newest first."""
-    return f'SELECT {_names(LISTED)} FROM {RUNS}{_where(where)} ORDER BY "time" DESC, "id" DESC LIMIT ?'
+    return f'SELECT {_names(names)} FROM {RUNS}{_where(where)} ORDER BY "time" DESC, "id" DESC LIMIT ?'
 
 
 def _where(where: Sequence[tuple[str, Any]]) -> str:
@@ -407,9 +442,10 @@ def _json(value: Any) -> str:
         raise UsageError("cannot add to the history", got=str(fault), need="texts and finite numbers") from None
 
 
-def _run(names: Sequence[str], row: Sequence[Any]) -> PastRun:
+def run_of(names: Sequence[str], row: Sequence[Any]) -> PastRun:
+    """A run, from the values of these columns."""
     found = dict(zip(names, row, strict=True))
     for name in MAPPINGS:
         if isinstance(found.get(name), str):
             found[name] = {} if found[name] == "{}" else json.loads(found[name])
-    return PastRun(**{**found, "higher_is_better": bool(found["higher_is_better"])})
+    return PastRun(**{**found, "higher_is_better": bool(found.get("higher_is_better", True))})

@@ -208,7 +208,7 @@ def test_export_is_safe_and_whole(url: str, tmp_path: Path) -> None:
 
 
 def test_export_goes_over_many_pages(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.questions.history.export.PAGE", 4)
+    monkeypatch.setattr("steelyard.history.store.ROWS_AT_ONCE", 4)
     fill(url, np.linspace(0.5, 0.9, 11))
     assert export_runs(tmp_path / "runs.jsonl", url) == 11
     values = [json.loads(line)["estimate"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]

@@ -6,19 +6,20 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import write_atomic
 from steelyard.errors import UsageError
-from steelyard.history.store import History
+from steelyard.history.schema import MAPPINGS
+from steelyard.history.store import LISTED, History, every_row, run_of
 from steelyard.questions.history.history import opened
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")
-COLUMNS = PastRun.names()
-PAGE = 1_000
+COLUMNS = LISTED  # the fields of a run, in their order
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -47,11 +48,12 @@ def export_runs(
     try:
         if ending == ".csv":
             writer.writerow(COLUMNS)
-        for run in every_run(store, **asked):
-            many += 1
-            if ending == ".csv":
-                writer.writerow([_cell(getattr(run, name)) for name in COLUMNS])
-            else:
+            for row in every_row(store, **asked):
+                many += 1
+                writer.writerow([cell(value) for cell, value in zip(_CELLS, row, strict=True)])
+        else:
+            for run in every_run(store, **asked):
+                many += 1
                 text.write(json.dumps(run.to_dict(), allow_nan=False) + "\n")
     finally:
         if store is not history:
@@ -61,21 +63,28 @@ def export_runs(
 
 
 def every_run(store: History, **asked: Any) -> Iterator[PastRun]:
-    """All runs that were asked for, newest first, page by page."""
-    after: str | None = None
-    while True:
-        runs, after, _ = store.runs(**asked, limit=PAGE, after=after)
-        yield from runs
-        if after is None:
-            return
+    """All runs that were asked for, newest first."""
+    for row in every_row(store, **asked):
+        yield run_of(LISTED, row)
 
 
 def _cell(value: Any) -> Any:
-    """A cell: nothing for None, mappings as JSON, and no text that a spreadsheet would run."""
+    """A cell: nothing for None, and no text that a spreadsheet would run."""
     if value is None:
         return ""
-    if isinstance(value, Mapping):
-        return json.dumps(dict(value), sort_keys=True) if value else ""
     if isinstance(value, str) and value[:1] in _FORMULA:
         return f"'{value}"
     return value
+
+
+@lru_cache(maxsize=1024)  # most runs share their spec, protocol and reference with many others
+def _mapping(text: str | None) -> str:
+    found = None if text is None else json.loads(text)
+    return json.dumps(found, sort_keys=True) if found else ""
+
+
+def _yes_or_no(value: Any) -> bool:
+    return bool(value)
+
+
+_CELLS = tuple(_mapping if name in MAPPINGS else _yes_or_no if name == "higher_is_better" else _cell for name in COLUMNS)
