@@ -22,6 +22,7 @@ from steelyard.proof.claims import Band, Claim, Point, Setting, generator
 from steelyard.proof.errors import (
     drifts,
     guards,
+    guards_metrics,
     guards_relative,
     guards_runs,
     learners,
@@ -46,6 +47,7 @@ MODULES = (
     guards,
     guards_relative,
     guards_runs,
+    guards_metrics,
     suites,
     whole_suites,
     drifts,

@@ -21,6 +21,8 @@ def detect(given: Given) -> None:
       steelyard plan detect --discordance .04 --theta .01
       steelyard plan detect --pilot pilot.jsonl --theta 3
       steelyard plan detect --pilot old.jsonl --pilot new.jsonl --theta .01
+      steelyard plan detect --pilot tries.csv --metric pass^4 --theta .05
+      steelyard plan detect --pilot speech.csv --pilot speech_new.csv --sums errors/words --theta .01 --alternative greater
       steelyard plan detect --sd .3333 --theta .03 --alternative two-sided
       steelyard plan detect --sigma 50 --theta 3 --available 1319 -o plan.svg
     """

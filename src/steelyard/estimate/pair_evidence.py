@@ -255,6 +255,8 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         )
     if metric.mean_of_items:
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=_item_range(metric, asked))
+    if metric.same_below:
+        _refuse_other_tokens(pairs, rows, metric, asked)
     unit, units = units_of(pairs)
     sides, single = [], []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
@@ -264,6 +266,28 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         sides.append(sum_units(side * share[:, None], unit[item], units))
         single.append(_by_item(item, pairs.items, tally_groups(side * share[:, None], item, pairs.items).single))
     return compare_units(sides[0], sides[1], metric.statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
+
+
+def _refuse_other_tokens(pairs: Pairs, rows: list[FloatArray], metric: SumsMetric, asked: CompareOptions) -> None:
+    """Another number of tokens for the same text is another tokenizer. Bytes may differ by a first token that was not scored."""
+    if any(word in asked.per.lower() for word in ("byte", "char")):
+        return
+    below = np.full(pairs.items, np.nan)
+    below[pairs.baseline_item] = rows[0][:, 0]
+    differ = rows[1][:, 0] != below[pairs.candidate_item]
+    if not differ.any():
+        return
+    row = int(np.argmax(differ))
+    i = int(pairs.candidate_item[row])
+    many, shown = len(np.unique(pairs.candidate_item[differ])), pairs.names[i] if pairs.names else f"row {i + 1}"
+    what = asked.per or "the number below the line"
+    raise DataError(
+        f"The runs differ in {what} on {many:,} of {pairs.items:,} items, such as {shown!r} ({below[i]:g} and {rows[1][row, 0]:g}): "
+        f"{metric.name} per token does not compare across tokenizers.",
+        got=f"another number of {what} in {many:,} of {pairs.items:,} items",
+        need="the same texts cut by the same tokenizer, or bytes below the line",
+        hint="divide by a column of bytes instead, such as ratio=nll/bytes",
+    )
 
 
 def _item_range(metric: SumsMetric, asked: CompareOptions) -> tuple[float, float] | None:

@@ -24,7 +24,7 @@ from steelyard.infer.paired.sums import Rows
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import SumStatistic
+from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
@@ -74,6 +74,8 @@ def compare_units(
     found.note(**worth)
     if not found.too_few:
         found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)
+        if isinstance(metric, SumsMetric) and metric.through is not None:
+            found.note(quotient=_quotient(*units_tally(a, b, metric.through.statistic, sizes, single), metric.through, asked))
     if asked.margin is not None and not found.error:
         asked.warn("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error and not found.too_few:
@@ -83,6 +85,18 @@ def compare_units(
         found.note(identical=True)
         asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
     return found
+
+
+def _quotient(tally: Sums, difference: SumStatistic, through: Through, asked: CompareOptions) -> dict[str, float | None]:
+    """candidate / baseline of what is the exponential of another statistic: of its difference and the ends of that, by the same t."""
+    gap = float(difference.value(tally.totals()))
+    ends = attempt(lambda: infer_sums.linearised(tally, difference, asked.level, asked.side))
+    low, high = (None, None) if isinstance(ends, Degenerate) else map(through.outwards, ends)
+    return {
+        "estimate": through.outwards(gap),
+        "low": None if asked.side == "upper" else low,
+        "high": None if asked.side == "lower" else high,
+    }
 
 
 def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: CompareOptions) -> Test:

@@ -59,7 +59,8 @@ class SumsMetric(Metric):
     adds: what each item adds, shape (items, k), from the columns it reads: score; above and below; truth and prediction as
     numbers; or the probability of the positive class and 1 if the item is positive.
     interval: the default one; in_groups, for items in groups; few_items, for so few items that stand alone. through: what an
-    interval is found for instead. steadier: a metric that depends less on single items.
+    interval is found for instead. steadier: a metric that depends less on single items. same_below: two systems compare by it only if
+    an item has the same number below the line in both, as tokens of one tokenizer have.
     """
 
     adds: Callable[..., FloatArray]
@@ -69,6 +70,7 @@ class SumsMetric(Metric):
     few_items: tuple[int, str] | None = None
     through: Through | None = None
     steadier: str | None = None
+    same_below: bool = False
 
     family: ClassVar[Family] = "sums"
 
@@ -350,5 +352,6 @@ PERPLEXITY = SumsMetric(
     statistic=SumStatistic(_perplexity, lambda s: _quotient_gradient(s) * _perplexity(s)),
     interval="percentile",
     through=Through(QUOTIENT, exponential, "ratio"),
+    same_below=True,
 )
 SUMS = (MEAN, BRIER, LOG_LOSS, ECE, MAE, RMSE, R2, RATIO, PERPLEXITY)

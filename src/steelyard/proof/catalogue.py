@@ -38,6 +38,7 @@ FAMILIES = (
     "errors.guards_relative",
     "errors.guards_runs",
     "errors.slices",
+    "errors.guards_metrics",
     "errors.suites",
     "errors.whole_suites",
     "errors.stopping",

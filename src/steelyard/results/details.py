@@ -91,6 +91,7 @@ class ComparisonDetails(ResultPart):
     groups: int | None = UNSAID
     units: int | None = None
     groups_effective: float | None = None
+    quotient: Mapping[str, float | None] | None = None  # of perplexities: candidate / baseline, and the ends of its interval
     n_effective: float | None = None  # what items of unequal weight are worth, in items that weigh alike
     repeats_baseline: int | None = None
     repeats_candidate: int | None = None

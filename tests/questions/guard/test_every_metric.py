@@ -167,3 +167,31 @@ def test_the_number_of_tries_may_differ_between_run_and_reference_but_not_fall_b
         sy.check(tries(2, 1), task="t", model="m")
     with pytest.raises(DataError, match=r"pass\^5 needs 5 tries of every problem"):
         sy.record(tries(4, 0), task="u", model="m", metric="pass^5")
+
+
+# ---- perplexity --------------------------------------------------------------------------------------------------------------
+
+
+def test_two_tokenizers_are_refused_per_token_and_compared_per_byte() -> None:
+    past = [{"id": f"d{i}", "nll": 200.0 + i, "tokens": 100 + i, "bytes": 400 + i} for i in range(20)]
+    run = [{"id": f"d{i}", "nll": 205.0 + 2 * i, "tokens": 110 + i, "bytes": 398 + i} for i in range(20)]
+    said = r"The runs differ in tokens on 20 of 20 items, such as 'd0' \(100 and 110\): perplexity per token does not compare"
+    with pytest.raises(DataError, match=said):
+        sy.compare(past, run, metric="perplexity", ratio="nll/tokens")
+    sy.record(past, task="t", model="m", metric="perplexity", ratio="nll/tokens", deterministic=True)
+    with pytest.raises(DataError, match=said):
+        sy.check(run, task="t", model="m")
+    sy.record(past, task="b", model="m", metric="perplexity", ratio="nll/bytes", deterministic=True)
+    assert sy.check(run, task="b", model="m").verdict == "regression"
+    assert sy.compare(past, run, metric="ratio", ratio="nll/tokens").difference.estimate != 0  # whoever asks for the ratio has it
+
+
+def test_a_difference_of_perplexity_is_also_a_quotient_with_bounds() -> None:
+    past, run = sums([205.0, 520.0, 170.0, 329.0], TOKENS), sums([210.0, 530.0, 171.0, 330.0], TOKENS)
+    found = sy.compare(past, run, metric="perplexity", ratio="above/below").details["quotient"]
+    reach = stats.t.ppf(0.975, 3) * 0.010178197982517226
+    log = math.log(1.0292326857461742)
+    assert [found[name] for name in ("estimate", "low", "high")] == pytest.approx([math.exp(log + x) for x in (0, -reach, reach)], abs=1e-9)
+    assert "candidate / baseline = 1.0292 [" in str(sy.compare(past, run, metric="perplexity", ratio="above/below"))
+    same = sy.compare(past, past, metric="perplexity", ratio="above/below").details["quotient"]
+    assert (same["estimate"], same["low"], same["high"]) == (1.0, None, None)

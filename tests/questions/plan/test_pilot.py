@@ -429,3 +429,55 @@ def test_a_small_pilot_is_told() -> None:
     """Five items give a sigma that may be off by half: a sentence, or the numbers if it is."""
     found = detect(right_or_wrong(5, 0.03), theta=0.05)
     assert found.warnings
+
+
+# ---- metrics that are no mean of scores ------------------------------------------------------------------------------------
+
+
+def spoken(seed: int, n: int = 80) -> list[dict[str, object]]:
+    rng, words = np.random.default_rng(seed), np.random.default_rng(0).integers(5, 40, n)
+    return [{"id": i, "errors": int(rng.binomial(w, 0.1)), "words": int(w)} for i, w in enumerate(words)]
+
+
+def test_a_ratio_of_sums_is_planned_by_the_error_of_the_pilot() -> None:
+    """n = 2 ((z_alpha + z_beta) s / theta)^2 for two samples, without the 2 for pairs; s is the standard error times sqrt(pilot items)."""
+    one, two = spoken(1), spoken(2)
+    row = sy.measure(one, ratio="errors/words").rows[0]
+    found = sy.plan_detect(pilot=one, sums="errors/words", theta=0.01, alternative="greater")
+    assert row.standard_error is not None
+    z = 1.6448536269514722 + 0.8416212335729143
+    assert found.n == math.ceil(2 * 80 * (z * row.standard_error / 0.01) ** 2)
+    paired = sy.plan_detect(pilot=[one, two], sums="errors/words", theta=0.05, alternative="greater")
+    error = sy.compare(one, two, ratio="errors/words").difference.standard_error
+    assert error is not None
+    assert (paired.design, paired.n) == ("paired", math.ceil(80 * (z * error / 0.05) ** 2))
+
+
+def test_tries_perplexity_and_weights_are_planned_from_a_pilot() -> None:
+    rng = np.random.default_rng(4)
+    tries = [{"id": i, "repeat": k, "score": int(rng.random() < 0.7)} for i in range(40) for k in range(4)]
+    error = sy.measure(tries, metric="pass^2").rows[0].standard_error
+    z = 1.6448536269514722 + 0.8416212335729143
+    assert error is not None
+    assert sy.plan_detect(pilot=tries, metric="pass^2", theta=0.05).n == math.ceil(2 * 40 * (z * error / 0.05) ** 2)
+    per_token = sy.plan_detect(pilot=spoken(1), sums="errors/words", metric="perplexity", theta=0.02, alternative="greater")
+    assert per_token.n is not None
+    weighted = [{"id": i, "score": int(rng.random() < 0.7), "w": w} for i, w in enumerate(rng.lognormal(0, 1, 60))]
+    heavy, alike = (sy.plan_detect(pilot=weighted, theta=0.1, **more).n for more in ({"weight": "w"}, {}))
+    assert heavy is not None
+    assert alike is not None
+    assert heavy > 1.3 * alike
+
+
+@every(
+    ("asked", "said"),
+    [
+        ({"metric": "pass@2", "sigma": 0.5}, "metric= and sums= say what to plan from a pilot"),
+        ({"sums": "errors/words", "sigma": 0.5}, "metric= and sums= say what to plan from a pilot"),
+        ({"pilot": [{"id": 1, "repeat": 1, "score": 1}], "metric": "pass@2"}, "needs 2 tries of every problem"),
+        ({"pilot": [{"id": i, "errors": 0, "words": 5} for i in range(9)], "sums": "errors/words"}, "does not show how much ratio varies"),
+    ],
+)
+def test_what_a_pilot_cannot_say_of_a_metric_is_refused(asked: dict[str, object], said: str) -> None:
+    with pytest.raises(sy.SteelyardError, match=said):
+        sy.plan_detect(theta=0.1, **asked)  # type: ignore[arg-type]

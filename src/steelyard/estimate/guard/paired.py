@@ -405,8 +405,9 @@ def guard_items(
     draws: int,
     seed: int,
     deterministic: bool = False,
+    per: str = "",
 ) -> GuardOutcome:
-    """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference."""
+    """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference; per: what a ratio is per."""
     level = max(1 - 2 * rule.alpha, WHOLE)
     scored = metric.mean_of_scores
     if rule.range is not None and not scored:
@@ -428,7 +429,7 @@ def guard_items(
         unmatched=unmatched,
         correction="holm",
     )
-    asked = replace(asked, about_runs=rule.target == "runs", sides=RUN_AND_REFERENCE)
+    asked = replace(asked, about_runs=rule.target == "runs", sides=RUN_AND_REFERENCE, per=per)
     pairs, _ = paired(reference, candidate, asked)
     if rule.target == "runs" and pairs.plain:
         raise DataError(

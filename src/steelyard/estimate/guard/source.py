@@ -94,6 +94,7 @@ def guard_source(
             draws=draws,
             seed=seed,
             deterministic=bool(entry.deterministic),
+            per="" if columns.get("ratio") is None else ratio_columns(columns["ratio"])[1],
         )
         if slices is not None:
             found = with_slices(found, slices)

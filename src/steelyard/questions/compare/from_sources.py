@@ -169,6 +169,7 @@ def compare_sources(
     given = {role: value for role, value in columns.items() if value is not None}
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
+        asked = replace(asked, per=given["ratio"][1])
     data = [d for d in data if d is not None]
     apart = told_apart(given)
     if apart is not None:

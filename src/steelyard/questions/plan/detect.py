@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from steelyard.options import (
     documented,
     number,
     probability,
+    ratio_columns,
     share_of_reference,
     source_keywords,
     whole,
@@ -233,6 +234,8 @@ def plan_detect(
     ratio: float | None = None,
     available: int | None = None,
     pilot: Any = None,
+    metric: str | None = None,
+    sums: str | Sequence[str] | None = None,
     goal: str = "detect",
     alternative: str = "less",
     **columns: Any,
@@ -256,7 +259,13 @@ def plan_detect(
     drop = theta if share is None else share * whole_score
     wanted = replace(_settle(n, drop, alpha, beta, power, alternative, goal), share=share, reference=whole_score if share else None)
     options = {name: given[name] for name in (*SPREADS, *DESIGN_OPTIONS)} | {"theta": wanted.theta, "columns": columns}
-    options |= {"alternative": alternative, "goal": goal}
+    options |= {"alternative": alternative, "goal": goal, "metric": metric}
+    if (metric is not None or sums is not None) and pilot is None:
+        raise UsageError(
+            "metric= and sums= say what to plan from a pilot, and there is none.", got="no pilot", need="a pilot", hint="pilot=..."
+        )
+    if sums is not None:
+        options["columns"] = columns = {**columns, "ratio": ratio_columns(sums)}
     if columns and pilot is None:
         raise UsageError(
             f"Columns ({', '.join(columns)}) need a pilot to be read from.",

@@ -35,7 +35,9 @@ def given_spread(options: Mapping[str, Any]) -> ItemVariance:
     if kind == "pilot":
         from steelyard.questions.plan.pilot import pilot_spread
 
-        return pilot_spread(options["pilot"], options["columns"], more, theta=options["theta"], goal=options["goal"])
+        return pilot_spread(
+            options["pilot"], options["columns"], more, theta=options["theta"], goal=options["goal"], metric=options.get("metric")
+        )
     if kind == "sigma":
         hint = "the standard deviation of one item's score; 0 would mean no noise at all"
         sigma = _spread_number("sigma", options["sigma"], hint)

@@ -21,6 +21,7 @@ from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
+from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
@@ -28,8 +29,14 @@ from steelyard.read.open_source import open_source
 SMALL = 30
 
 
-def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None, goal: str) -> ItemVariance:
-    """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent."""
+def pilot_spread(
+    pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any], theta: float | None, goal: str, metric: str | None = None
+) -> ItemVariance:
+    """The spread that one or two pilot runs show. A theta above 1 on scores within 0 and 1 can only mean percent.
+
+    metric: what to plan for; None is right or wrong, or the mean of the scores, or the ratio of two columns.
+    """
+    wanted = parse(metric) if metric is not None else parse("ratio") if "ratio" in columns else None
     runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
     if not 1 <= len(runs) <= 2:
         raise UsageError(
@@ -38,8 +45,8 @@ def pilot_spread(pilot: Any, columns: Mapping[str, Any], more: Mapping[str, Any]
             need="one run, or two runs on the same items",
         )
     try:
-        read = [_run(one, columns, f"pilot {i + 1}") for i, one in enumerate(runs)]
-        found = _one(read[0], more) if len(read) == 1 else _two(read[0], read[1], more, theta, goal)
+        read = [_run(one, columns, f"pilot {i + 1}", numeric=wanted is not None and wanted.numeric) for i, one in enumerate(runs)]
+        found = _one(read[0], more, wanted) if len(read) == 1 else _two(read[0], read[1], more, theta, goal, wanted)
     except DataError as reason:  # their hints name options of other commands
         if not any(word in reason.hint for word in ("unmatched=", "design=", "missing=")):
             raise
@@ -52,17 +59,54 @@ def _is_data(pilot: Sequence[Any]) -> bool:
     return bool(pilot) and isinstance(pilot[0], (Number, np.number, np.bool_, Mapping))
 
 
-def _run(data: Any, columns: Mapping[str, Any], place: str) -> SystemItems:
+def _run(data: Any, columns: Mapping[str, Any], place: str, *, numeric: bool = False) -> SystemItems:
     source = open_source(data, columns={role: value for role, value in columns.items() if value is not None})
     name = source.name or (os.path.basename(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else place)
-    return SystemItems(name, source.items())
+    return SystemItems(name, source.items(numeric=numeric))
 
 
-def _one(run: SystemItems, more: Mapping[str, Any]) -> ItemVariance:
+def _of_error(run: SystemItems, more: Mapping[str, Any], metric: Metric) -> ItemVariance:
+    """What one item adds to the spread of any metric: its standard error over the pilot, times the root of the number of items.
+
+    Groups, weights and the number of tries of each item are then as they are in the pilot.
+    """
+    _answers(more, None)
+    settings = settle()
+    sample = Sample(run.items, settings, counted=False)
+    rows = rows_of_sample([metric], sample, settings)
+    if len(rows) != 1 or rows[0].estimate is None or not rows[0].standard_error:
+        why = f" ({settings.warnings[0]})" if settings.warnings else ""
+        raise DataError(
+            f"The pilot does not show how much {metric.name} varies{why}.",
+            got=f"no standard error of {metric.name}",
+            need="one number whose items vary",
+            hint="a larger pilot, or another metric",
+        )
+    row = rows[0]
+    n = row.n
+    assert row.standard_error is not None
+    value = row.standard_error * math.sqrt(n)
+    words = (
+        f"two separate samples like the pilot: {n:,} items, {metric.name} {row.estimate:.4g} with standard error {row.standard_error:.4g}"
+    )
+    return ItemVariance(
+        kind="sigma",
+        value=value,
+        words=words,
+        most=math.inf if metric.width is None else metric.width,
+        details={"pilot_n": n, "pilot_estimate": row.estimate},
+        warnings=_small(n),
+        **_plain(more),
+    )
+
+
+def _one(run: SystemItems, more: Mapping[str, Any], wanted: Metric | None) -> ItemVariance:
     """sigma of one answer, the design effect of groups, the noise within items."""
+    metric = wanted or default_metric([run])
+    if (wanted is not None and not metric.averages_scores) or run.items.weight is not None:
+        return _of_error(run, more, metric)
     settings = settle()
     sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
-    metric = default_metric([run])
     if not metric.averages_scores:
         raise DataError(
             f"Cannot estimate sigma from a pilot of {metric.name}: the pilot needs right or wrong, or a score, per item.",
@@ -160,7 +204,9 @@ def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
     raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
 
 
-def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta: float | None, goal: str) -> ItemVariance:
+def _two(
+    first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta: float | None, goal: str, wanted: Metric | None
+) -> ItemVariance:
     """How often two healthy runs disagree, or the standard deviation of their differences."""
     strange = [name for name in ("n_reference", "ratio", "answers", "within") if name in more]
     if strange:
@@ -172,15 +218,15 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
     asked = settle_comparison(
         settle(), interval=None, test=None, alternative="two-sided", margin=None, design=None, unmatched="error", correction="holm"
     )
-    metric = default_metric([first, second])
-    if not metric.averages_scores:
+    metric = wanted or default_metric([first, second])
+    if wanted is None and not metric.averages_scores:
         raise DataError(
             f"Cannot plan from pilots of {metric.name}: they need right or wrong, or a score, per item.",
             got=f"pilots of {metric.name}",
             need="right or wrong, or a score, per item",
         )
     pairs, _ = paired(first, second, asked)
-    found = pair_evidence(pairs, parse(metric.name), asked)
+    found = pair_evidence(pairs, metric, asked)
     _refuse_unhealthy(found, theta)
     facts: dict[str, Any] = {"pilot_n": found.n, "pilot_difference": found.difference}
     if found.flips is not None:
@@ -198,7 +244,7 @@ def _two(first: SystemItems, second: SystemItems, more: Mapping[str, Any], theta
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
     scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]
-    unit = metric.right_or_wrong or all(bool(((s >= 0) & (s <= 1)).all()) for s in scores)
+    unit = metric.high == 1.0 or (metric.mean_of_scores and all(bool(((s >= 0) & (s <= 1)).all()) for s in scores))
     most = 1.0 if unit else math.inf
     return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
 

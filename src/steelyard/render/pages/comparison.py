@@ -245,6 +245,18 @@ def prior_words(c: Comparison) -> str:
     return f" (prior: differences of {'any size' if size is None else f'about {size:.2g}'}, see prior scale)"
 
 
+def quotient_text(found: Mapping[str, float | None]) -> str:
+    """A quotient with the ends of its interval, as far as there are any.
+
+    >>> quotient_text({"estimate": 1.0549, "low": 1.0466, "high": 1.0634}), quotient_text({"estimate": 1.0, "low": None, "high": None})
+    ('1.0549 [1.0466, 1.0634]', '1.0000')
+    """
+    value, low, high = (found.get(name) for name in ("estimate", "low", "high"))
+    said = "-" if value is None else f"{value:.4f}"
+    ends = ["" if end is None else f"{end:.4f}" for end in (low, high)]
+    return said if not any(ends) else f"{said} [{ends[0]}, {ends[1]}]"
+
+
 def facts(c: Comparison) -> list[str]:
     """What the comparison rests on, a sentence each, the same in text and in Markdown."""
     out = [test_sentence(c)]
@@ -256,6 +268,8 @@ def facts(c: Comparison) -> list[str]:
             f"right only with the candidate: {f['candidate_only']:,}; only with the baseline: {f['baseline_only']:,}; "
             f"both: {f['both']:,}; neither: {f['neither']:,}"
         )
+    if c.details.quotient is not None:
+        out.append(f"candidate / baseline = {quotient_text(c.details.quotient)}")
     if "wins" in c.details:
         out.append("; ".join(f"{word}: {c.details[word]:,}" for word in ("wins", "ties", "losses")))
     if "variance_within_share" in c.details:

@@ -1,0 +1,129 @@
+"""Claims about guards of what is no plain mean: tries of a problem, ratios of sums, perplexity, items that weigh unequally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.items import Items, Labels
+from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.errors.guards import PAGE, run_of, verdict
+from steelyard.proof.trials import Draw, Trial
+
+FloatArray = npt.NDArray[np.float64]
+DRAWS = 999
+HARDER = 0.15  # share of the problems that lose half their chance
+WORSE = 0.02  # what a ratio rises by where it does
+NAME = "paired guard"
+HEALTHY: Said = ("a healthy run is called worse in at most 5% of cases, but for the noise of few items", Band(high=0.065))
+EDGE: Said = ("a rise of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
+PASSES: Said = ("a true loss of theta passes in at most 5% of cases, but for few items", Band(high=0.07))
+TASKS: tuple[Setting, ...] = tuple({"tasks": tasks, "trials": trials} for tasks in (30, 100) for trials in (4, 8))
+SIZES: tuple[Setting, ...] = tuple({"n": n} for n in (30, 100))
+
+
+def claims() -> Iterator[Claim]:
+    for trial in (*_tries(), *_ratios(), *_perplexities(), *_weighted()):
+        yield from trial.claims()
+
+
+def _trial(family: str, draw: Draw, metric: str, said: Said, settings: tuple[Setting, ...], ends: str, **options: Any) -> Trial:
+    """A guard by its own functions. ends: the verdict that is counted."""
+
+    def calls(past: Items, new: Items) -> bool:
+        return verdict(past, new, metric, DRAWS, **options) == ends
+
+    return Trial(
+        family=family,
+        draw=draw,
+        default=NAME,
+        page=PAGE,
+        methods={NAME: calls},
+        said={(NAME, "size"): said},
+        settings=settings[:1],
+        more=settings[1:],
+        runs=(120, 3000),
+    )
+
+
+# ---- tries of a problem ----------------------------------------------------------------------------------------------------------
+
+
+def problems(loss: bool, law: tuple[float, float], rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """Problems whose chances follow a beta law; with a loss, some of them keep half of theirs."""
+    tasks, trials = int(setting["tasks"]), int(setting["trials"])
+    chance = rng.beta(*law, tasks)
+    worse = np.where(rng.random(tasks) < HARDER, chance / 2, chance) if loss else chance
+    past, new = ((rng.random((trials, tasks)) < p).astype(float) for p in (chance, worse))
+    return run_of(past.ravel(), trials), run_of(new.ravel(), trials)
+
+
+def _loss(metric: str, law: tuple[float, float]) -> float:
+    """What the loss takes from pass@4 or pass^4: the mean over the beta law, by its quantiles."""
+    from scipy.special import betaincinv
+
+    chance = betaincinv(*law, (np.arange(4000) + 0.5) / 4000)
+    of = {"pass^4": lambda p: p**4, "pass@4": lambda p: 1 - (1 - p) ** 4}[metric]
+    return HARDER * float(np.mean(of(chance) - of(chance / 2)))
+
+
+def _tries() -> Iterator[Trial]:
+    for metric, law, name in (("pass^4", (2.0, 2.0), "pass^4"), ("pass@4", (8.0, 1.0), "pass@4 near 1")):
+        yield _trial(f"a guard of {name}", partial(problems, False, law), metric, HEALTHY, TASKS, "regression")
+        family = f"a guard of {name}, a true loss that passes"
+        yield _trial(family, partial(problems, True, law), metric, PASSES, TASKS, "pass", theta=_loss(metric, law))
+
+
+# ---- ratios of sums --------------------------------------------------------------------------------------------------------------
+
+
+def sums_of(above: FloatArray, below: FloatArray) -> Items:
+    n = len(above)
+    return Items(n=n, id=Labels(np.arange(n), tuple(f"q{i}" for i in range(n))), ratio=(above.astype(float), below.astype(float)))
+
+
+def sentences(rise: float, rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """Sentences of 5 to 39 words with error rates of their own, 8% on average; `rise` more of the words are wrong in the run."""
+    n = int(setting["n"])
+    words, rate = rng.integers(5, 40, n), rng.beta(1.6, 18.4, n)
+    return sums_of(rng.binomial(words, rate), words), sums_of(rng.binomial(words, rate + rise * (1 - rate) / 0.92), words)
+
+
+def _ratios() -> Iterator[Trial]:
+    yield _trial("a guard of a word error rate", partial(sentences, 0.0), "ratio", HEALTHY, SIZES, "regression")
+    family = "a guard of a word error rate, a rise of the margin"
+    yield _trial(family, partial(sentences, WORSE), "ratio", EDGE, SIZES, "regression", margin=WORSE)
+
+
+def documents(rise: float, rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """Documents of 50 to 299 tokens with a loss per token of their own; the run's is higher by `rise` everywhere."""
+    n = int(setting["n"])
+    tokens, loss = rng.integers(50, 300, n), rng.normal(2.0, 0.3, n)
+    noise = rng.normal(0.0, 0.5, (2, n)) * np.sqrt(tokens)
+    return sums_of(tokens * loss + noise[0], tokens), sums_of(tokens * (loss + rise) + noise[1], tokens)
+
+
+def _perplexities() -> Iterator[Trial]:
+    yield _trial("a guard of perplexity", partial(documents, 0.0), "perplexity", HEALTHY, SIZES, "regression")
+
+
+# ---- items that weigh unequally --------------------------------------------------------------------------------------------------
+
+
+def weighed(drop: float, rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """Right or wrong, with weights that vary by their own size; the run has `drop` fewer right."""
+    n = int(setting["n"])
+    weight, chance = rng.lognormal(0.0, 1.0, n), rng.beta(4.0, 2.0, n)
+    sides = ((rng.random(n) < p).astype(float) for p in (chance, chance * (1 - 1.5 * drop)))
+    past, new = (Items(n=n, id=run_of(side).id, score=side, weight=weight) for side in sides)
+    return past, new
+
+
+def _weighted() -> Iterator[Trial]:
+    yield _trial("a guard of weighted items", partial(weighed, 0.0), "accuracy", HEALTHY, SIZES, "regression")
+    family = "a guard of weighted items, a true loss that passes"
+    yield _trial(family, partial(weighed, 0.1), "accuracy", PASSES, SIZES, "pass", theta=0.1)
