@@ -14,7 +14,6 @@ from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.errors.guards import PAGE, run_of, verdict
 from steelyard.proof.trials import Draw, Trial
 
-FloatArray = npt.NDArray[np.float64]
 DRAWS = 999
 HARDER = 0.15  # share of the problems that lose half their chance
 WORSE = 0.02  # what a ratio rises by where it does
@@ -67,8 +66,9 @@ def _loss(metric: str, law: tuple[float, float]) -> float:
     from scipy.special import betaincinv
 
     chance = betaincinv(*law, (np.arange(4000) + 0.5) / 4000)
-    of = {"pass^4": lambda p: p**4, "pass@4": lambda p: 1 - (1 - p) ** 4}[metric]
-    return HARDER * float(np.mean(of(chance) - of(chance / 2)))
+    less = chance / 2
+    taken = chance**4 - less**4 if metric == "pass^4" else (1 - less) ** 4 - (1 - chance) ** 4
+    return HARDER * float(np.mean(taken))
 
 
 def _tries() -> Iterator[Trial]:
@@ -81,9 +81,11 @@ def _tries() -> Iterator[Trial]:
 # ---- ratios of sums --------------------------------------------------------------------------------------------------------------
 
 
-def sums_of(above: FloatArray, below: FloatArray) -> Items:
-    n = len(above)
-    return Items(n=n, id=Labels(np.arange(n), tuple(f"q{i}" for i in range(n))), ratio=(above.astype(float), below.astype(float)))
+def sums_of(above: npt.ArrayLike, below: npt.ArrayLike) -> Items:
+    """A run of items with two numbers each."""
+    ratio = np.asarray(above, float), np.asarray(below, float)
+    n = len(ratio[0])
+    return Items(n=n, id=Labels(np.arange(n), tuple(f"q{i}" for i in range(n))), ratio=ratio)
 
 
 def sentences(rise: float, rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
