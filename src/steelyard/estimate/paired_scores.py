@@ -57,7 +57,7 @@ def compare_scores(
         interval=None,
         test=_test(name, judge, d if weight is None else weight * d, sums, asked, grouped),
         correlation=_correlation(a, b),
-        means=ItemMeans(a, b, unit, units, bounds),
+        means=None if weight is not None else ItemMeans(a, b, unit, units, bounds),
         details=_details(a, b, d, pairs, rows, units if grouped else None),
     )
     if weight is not None:

@@ -142,6 +142,13 @@ def test_weights_that_changed_or_that_the_reference_lacks_are_refused() -> None:
         sy.check(rows, task="u", model="m", weight="w")
 
 
+def test_a_share_of_the_reference_is_refused_for_weights() -> None:
+    rows = weighted([1, 0, 1, 1] * 10, [1.5, 2, 3, 4] * 10)
+    sy.record(rows, task="t", model="m", weight="w", deterministic=True)
+    with pytest.raises(UsageError, match="A share of the reference cannot be asked of items with weights"):
+        sy.check(rows, task="t", model="m", margin="5%")
+
+
 def test_several_runs_with_weights_share_their_noise() -> None:
     rng = np.random.default_rng(1)
     weight = np.round(rng.gamma(2, 1, 50) + 0.1, 2)

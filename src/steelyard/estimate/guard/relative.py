@@ -38,6 +38,10 @@ def share_ratio(lost: int, gained: int, found: Evidence, metric: Metric, rule: G
 def mean_ratio(found: Evidence, metric: Metric, rule: GuardRule) -> MeanRatio:
     """The ratio of two means of numbers from 0 up, over items or groups."""
     means = found.means
+    if found.details.n_effective is not None:
+        raise UsageError(
+            "A share of the reference cannot be asked of items with weights.", got="weights", need="items that count alike", hint=NO_ZERO
+        )
     if means is None:
         raise UsageError(
             f"A share of the reference needs right or wrong, or a mean of scores, not {metric.name}.",

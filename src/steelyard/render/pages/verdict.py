@@ -504,7 +504,9 @@ def _scores(v: Verdict) -> list[Fact]:
         out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", share_text(x), "") for end, x in ends]
     if (found := v.details.get("quotient")) is not None:
         between = " to ".join(f"{found[end]:.4f}" for end in ("low", "high") if found.get(end) is not None)
-        out.append(("Run / reference", f"{found['estimate']:.4f}", f"{between} (one-sided bounds, {percent(1 - v.alpha)})" if between else ""))
+        out.append(
+            ("Run / reference", f"{found['estimate']:.4f}", f"{between} (one-sided bounds, {percent(1 - v.alpha)})" if between else "")
+        )
     if not floor:
         word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
         word = "not judged" if "not_judged" in v.details else word
