@@ -205,6 +205,7 @@ PLUMBING = {
     "mcnemar.from_tails",
     "multiplicity.tiers",
     "crossval.differences",
+    "first_bad.ranges",
 }
 
 

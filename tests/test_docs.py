@@ -114,6 +114,8 @@ def run(command: str) -> tuple[str, int]:
         assert flag == "-n"
         return "\n".join(Path(name).read_text(encoding="utf-8").splitlines()[: int(many)]), 0
     assert program == "steelyard", f"the pages show steelyard, not {program}"
+    if words[0] == "bisect":
+        _beside_a_repository()
     from steelyard.cli.main import main
 
     screen = Screen()
@@ -121,6 +123,16 @@ def run(command: str) -> tuple[str, int]:
         main(words)
     lines = screen.getvalue().rstrip("\n").split("\n")
     return "\n".join(lines[: int(kept)] if kept else lines).rstrip("\n"), int(stop.value.code or 0)
+
+
+def _beside_a_repository() -> None:
+    """The pages about commits work in a repository of 64 of them, with runs of its ends beside it."""
+    from questions.bisect.repositories import make
+
+    if not Path("repository").exists():
+        make(Path.cwd(), unbuilt=(30, 32, 48))
+    os.chdir("repository")
+    os.environ.update({"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull})
 
 
 def steady_json(text: str) -> str:
@@ -301,6 +313,17 @@ def test_audit_guide_names_every_option() -> None:
 
     guide = _page("audit.md")
     assert [name for name in _options(audit) if not re.search(rf"{name}(?![-\w])", guide)] == []
+
+
+def test_bisect_guide_names_every_option_and_variable() -> None:
+    from steelyard.cli.bisection import bisect, step_
+    from steelyard.options import RUN_COLUMNS
+    from steelyard.questions.bisect import asking
+
+    guide, columns = _page("bisect.md"), {f"--{option.name}" for option in RUN_COLUMNS}
+    names = {name for command in (bisect, step_) for name in _options(command)} - columns
+    assert sorted(name for name in names if not re.search(rf"{name}(?![-\w])", guide)) == []
+    assert _missing(guide, [asking.ITEMS, asking.ITEMS_JSON, asking.OUT, asking.COMMIT, asking.REPOSITORY]) == []
 
 
 def test_run_guide_names_every_option_scorer_and_rule() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
     from steelyard.questions.audit.audit import audit
+    from steelyard.questions.bisect.first_bad_commit import bisect
     from steelyard.questions.comment.comment import comment
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
+    from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
     from steelyard.results.certificate import Certificate
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
@@ -68,6 +70,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "audit": "questions.audit.audit",
+    "bisect": "questions.bisect.first_bad_commit",
+    "Bisect": "results.bisection",
+    "BisectedCommit": "results.bisection",
+    "TellingItem": "results.bisection",
     "split": "questions.split.split",
     "check_split": "questions.split.check_split",
     "CheckedPart": "results.split",
@@ -166,6 +172,8 @@ __all__ = [
     "Audit",
     "AuditedPair",
     "AuditedScore",
+    "Bisect",
+    "BisectedCommit",
     "Certificate",
     "CheckedPart",
     "Comparison",
@@ -206,6 +214,7 @@ __all__ = [
     "Suite",
     "System",
     "Task",
+    "TellingItem",
     "Test",
     "UsageError",
     "Verdict",
@@ -213,6 +222,7 @@ __all__ = [
     "__version__",
     "approve_reference",
     "audit",
+    "bisect",
     "certify",
     "check",
     "check_split",

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.estimate.past_runs import history_place
 from steelyard.history.address import parse_address
 from steelyard.options import RUN_KEYWORDS
-from steelyard.questions.history.history import history_place
 from steelyard.questions.history.keep import keep_once
 from steelyard.reference.changes import commit_of
 from steelyard.reference.config import Config, find_config

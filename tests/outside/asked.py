@@ -15,7 +15,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from questions.bisect.repositories import make
 from steelyard.cli.main import main
 from steelyard.render.formats import FORMATS as FORMATS_OF_RESULTS
 from steelyard.results.base import Result
@@ -48,7 +50,7 @@ GIVEN = {**GIT, "USER": "Ada", "LOGNAME": "Ada", "NO_COLOR": "1", "COLUMNS": "10
 class Asked:
     """A question: the words of the command, in which formats its answer is written, by which option, in which folder it is asked.
 
-    program: steelyard, or pytest. screen: what the terminal is like, for an answer on standard output.
+    program: steelyard, or pytest. screen: what the terminal is like, for an answer on standard output. after: words behind those.
     """
 
     words: tuple[str, ...]
@@ -57,6 +59,7 @@ class Asked:
     where: str = "desk"
     program: str = "steelyard"
     screen: str = "plain"
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _asked() -> Iterator[tuple[str, Asked]]:
     yield from _refused()
 
 
-def ask(*words: str, formats: tuple[str, ...] = FORMATS, to: str = "-o", **more: str) -> Asked:
+def ask(*words: str, formats: tuple[str, ...] = FORMATS, to: str = "-o", **more: Any) -> Asked:
     return Asked(words, formats, to, **more)
 
 
@@ -214,6 +217,8 @@ def _listed() -> Iterator[tuple[str, Asked]]:
     yield "removed", ask("references", "remove", "changed", "new", "--reason", "no longer served")
     yield "history", ask("history", *HISTORY, "--limit", "8")
     yield "drift", ask("history", *HISTORY, "--task", "nights", "--model", "m", "--drift", "--draws", "500")
+    ends = ("v1.2..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--quiet")
+    yield "bisect", ask("bisect", *ends, to="-o", where="repository", after=("--", "python3", "evaluate.py"))
     yield "certificate", ask("certify", "--only", "a proportion: coverage*", "--jobs", "1")
     yield "started", ask("init", where="empty")
     yield "doctor", ask("doctor", "--format", "json", formats=())
@@ -278,7 +283,7 @@ def files(folder: Path) -> dict[str, str]:
 
 def _answer(name: str, asked: Asked) -> Answered:
     places = {format_: Path("..") / "answers" / f"{name}.{ENDINGS[format_]}" for format_ in asked.formats}
-    words = [*asked.words, *(word for place in places.values() for word in (asked.to, place.as_posix()))]
+    words = [*asked.words, *(word for place in places.values() for word in (asked.to, place.as_posix())), *asked.after]
     with contextlib.chdir(f"../{asked.where}"), _kept_results() as results:
         code, said = _pytest(words) if asked.program == "pytest" else _command(words, SCREENS[asked.screen]())
     written = {format_: place.read_text(encoding="utf-8") for format_, place in places.items() if place.exists()}
@@ -358,6 +363,7 @@ def _standing_in(folder: Path) -> Iterator[None]:
     for name in INPUTS:
         place, there = SAMPLES / name, folder / "desk" / name
         shutil.copytree(place, there) if place.is_dir() else shutil.copy(place, there)
+    make(folder, commits=16, first_bad=9, flaky=0.0, unbuilt=(8,))
     before, path, loaded = dict(os.environ), list(sys.path), set(sys.modules)
     kept = {name: value for name, value in before.items() if name in KEPT}
     os.environ.clear()

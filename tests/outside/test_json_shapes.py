@@ -30,6 +30,7 @@ KINDS = {
         "dry_run",
         "doctor",
         "accuracy-session",
+        "bisect",
         "comment",
         "split",
         "split_check",

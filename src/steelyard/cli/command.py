@@ -266,12 +266,15 @@ class CommandGroup(Command, Group):
 class LazyGroup(Group):
     """A group that imports a command's module only when the command is used.
 
-    sentences: what each command is for, by its name. prefix: of the module that holds a command of that name. title: above them in help.
+    sentences: what each command is for, by its name. prefix: of the module that holds a command of that name. homes: the modules that
+    are called otherwise, by the name of the command. title: above them in help.
     """
 
-    def __init__(self, *args: Any, sentences: Mapping[str, str], prefix: str, title: str, **more: Any) -> None:
+    def __init__(
+        self, *args: Any, sentences: Mapping[str, str], prefix: str, title: str, homes: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(*args, **more)
-        self.sentences, self.prefix, self.title = sentences, prefix, title
+        self.sentences, self.prefix, self.title, self.homes = sentences, prefix, title, homes or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.sentences)
@@ -279,7 +282,7 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.sentences:
             return None
-        command = getattr(import_module(f"{self.prefix}{cmd_name}"), cmd_name)
+        command = getattr(import_module(f"{self.prefix}{self.homes.get(cmd_name, cmd_name)}"), cmd_name)
         if not isinstance(command, click.Command):
             return None
         command.short_help = self.sentences[cmd_name]

@@ -1,7 +1,7 @@
 """The group of commands, loaded one by one, and the exit codes.
 
 0 answered · 1 regression · 2 inconclusive · 3 error (bad input or missing reference) · 70 internal error · 130 interrupted.
-A typing mistake is 3, so it never looks like a verdict.
+A typing mistake is 3, so it never looks like a verdict. `bisect step` has the codes of git bisect run instead.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ COMMANDS = {
     "references": "list, show, lint, import, history, remove, rename, approve",
     "run": "evaluate a model, and stop as soon as the question is decided",
     "history": "list past runs, compare them, test for drift",
+    "bisect": "which commit made it worse?",
     "report": "render results as one self-contained HTML page",
     "comment": "write results into one comment on the pull request",
     "serve": "browse the history on a local web page",
@@ -63,6 +64,7 @@ steelyard = LazyGroup(
     help=HELP,
     sentences=COMMANDS,
     prefix="steelyard.cli.",
+    homes={"bisect": "bisection"},
     title="Commands",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -72,6 +74,25 @@ click.version_option(__version__, prog_name="steelyard", message="%(prog)s %(ver
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command and exit. Never a traceback for a user's mistake; `--debug` shows it, and keeps the exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:2] == ["bisect", "step"]:
+        _main_for_git(arguments)
+    _main(arguments)
+
+
+def _main_for_git(arguments: list[str]) -> NoReturn:
+    """The same for git bisect run, which reads most exit codes, that of a traceback too, as a bad commit."""
+    from steelyard.cli.bisection import ABORT, leave_for_git
+
+    code = ABORT
+    try:
+        _main(arguments)
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else ABORT
+    finally:
+        leave_for_git(code)
+
+
+def _main(arguments: list[str]) -> NoReturn:
     if asked := os.environ.get("_STEELYARD_COMPLETE"):  # a shell that completes, not a user
         from steelyard.cli.completion import answer_shell
 

@@ -44,7 +44,7 @@ def serve(given: Given) -> None:
 
 def _serving(given: Given) -> Any:
     """The settings of the server; a history that cannot be opened is told now and not by the first page."""
-    from steelyard.questions.history.history import HINT, history_place
+    from steelyard.estimate.past_runs import HINT, history_place
     from steelyard.reference.config import find_config
     from steelyard.web.settings import Serving, checked_token, is_local, names_of
 

@@ -47,6 +47,7 @@ FAMILIES = (
     "errors.stopping_tails",
     "errors.stopping_levels",
     "errors.drifts",
+    "errors.bisections",
     "errors.watches",
     "errors.learners",
     "errors.plans",

@@ -253,12 +253,12 @@ def commit_of(directory: Path, *, except_for: Path | None = None) -> str | None:
     return f"{commit}-dirty" if changed else commit
 
 
-_ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
+ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
 
 
 def _git(directory: Path, *words: str) -> str | None:
     """What git says, None if it cannot. Told by its hooks to look elsewhere (GIT_DIR ...), it would speak of another place."""
-    environment = {key: value for key, value in os.environ.items() if key not in _ELSEWHERE}
+    environment = {key: value for key, value in os.environ.items() if key not in ELSEWHERE}
     environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         run = subprocess.run(  # noqa: S603

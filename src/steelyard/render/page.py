@@ -385,6 +385,7 @@ PAGES: dict[str, str | Builder] = {
     "Comparison": "comparison.comparison_page",
     "Leaderboard": "leaderboard.leaderboard_page",
     "Audit": "audit.audit_page",
+    "Bisect": "bisection.bisect_page",
     "DataSplit": "split.split_page",
     "SplitCheck": "split.split_check_page",
     "Plan": "plan.plan_page",

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.results import (  # noqa: F401 - each adds its kinds
     audit,
+    bisection,
     certificate,
     comment,
     comparison,

@@ -8,6 +8,7 @@ from typing import Any
 
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
+from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
@@ -92,6 +93,34 @@ CLAIM = Held(
 )
 
 
+BISECTED = Bisect(
+    good="a" * 40,
+    bad="d" * 40,
+    n_commits=3,
+    named=("b" * 40, "c" * 40),
+    probability=0.97,
+    suspects=("c" * 40, "b" * 40),
+    commits=(
+        BisectedCommit(commit="a" * 40, subject="The start", place=0, probability=None, right=19, asked=20),
+        BisectedCommit(commit="b" * 40, subject="Half | of <b>it</b>", place=1, probability=0.4, skipped="exit code 1"),
+        BisectedCommit(commit="c" * 40, subject="Another half", place=2, probability=0.57, right=3, asked=16),
+        BisectedCommit(commit="d" * 40, subject="The end", place=3, probability=0.03, right=2, asked=20),
+    ),
+    method="telling items",
+    why="named",
+    n_items=300,
+    n_telling=20,
+    telling=(TellingItem(id="<q>1", right_before=2, asked_before=2, right_after=0, asked_after=3),),
+    noise=None,
+    delta=0.05,
+    calls=56,
+    reused=10,
+    whole_calls=600,
+    conclusion="The first bad commit is one of 2.",
+    signature="goal:bisect|n:300|steelyard:0.1.0",
+)
+
+
 def long_table() -> dict[str, list[str]]:
     """Items with a slice column and names that two systems share."""
     truths = ["cat", "dog", "bird"] * 20
@@ -121,6 +150,18 @@ def samples() -> dict[str, Any]:
         "split": sy.split({"id": list(range(50)), "topic": ["a", "b"] * 25}, train=0.8, test=0.2, stratify="topic"),
         "split_check": sy.check_split({"id": [1], "q": ["What is <b>this</b>?"]}, {"id": [2], "q": ["what is <b>THIS</b>"]}),
         "audit": sy.audit({"new": 87.4, "old": 86.1, "odd": 45.55}, n=198),
+        "bisect": BISECTED,
+        "bisect by whole runs": sy_replace(
+            BISECTED,
+            named=(),
+            probability=None,
+            suspects=("b" * 40, "c" * 40),
+            method="whole runs",
+            telling=(),
+            noise=0.01,
+            commits=tuple(sy_replace(each, right=None, asked=0, runs=2, mean=0.8) for each in BISECTED.commits),
+            conclusion="Not found.",
+        ),
         "comment": PostedComment(
             done="edited", dry_run=True, pull_request=7, key="k", characters=9, body="## PASS\n", conclusion="Edited."
         ),

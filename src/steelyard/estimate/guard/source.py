@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
-from steelyard.estimate.changed_items import with_context
+from steelyard.estimate.changed_items import item_values, with_context
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
@@ -193,6 +193,30 @@ def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) 
     if metric.counts_right and (scored or not right):
         return parse("mean")  # "accuracy" is also what the original calls any score
     return metric
+
+
+def scores_by_item(sources: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict[str, float] | None:
+    """One number per item, the mean over its repeats and over the sources; an item without an answer is left out of it.
+
+    None where items have no ids, or no number of their own.
+    """
+    sums: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for source in sources:
+        items = read_run(source, columns, name, []).items
+        if items.id is None or items.count is not None:
+            return None
+        values = item_values(items, metric_of(name, items))
+        if values is None:
+            return None
+        known = ~np.isnan(values) & (items.id.codes >= 0)
+        total = np.bincount(items.id.codes[known], weights=values[known], minlength=len(items.id.names))
+        times = np.bincount(items.id.codes[known], minlength=len(items.id.names))
+        for code in np.flatnonzero(times):
+            id_ = items.id.names[int(code)]
+            sums[id_] = sums.get(id_, 0.0) + float(total[code])
+            counts[id_] = counts.get(id_, 0) + int(times[code])
+    return {id_: sums[id_] / counts[id_] for id_ in sums} or None
 
 
 def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -> tuple[str, float]:

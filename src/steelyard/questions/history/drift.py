@@ -12,6 +12,7 @@ import numpy as np
 
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError
+from steelyard.estimate.past_runs import opened
 from steelyard.history.store import History
 from steelyard.infer.normal import wilson
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
@@ -19,7 +20,6 @@ from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviati
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import checked, documented, within
 from steelyard.questions.history.export import every_run
-from steelyard.questions.history.history import opened
 from steelyard.results import signature
 from steelyard.results.history import Drift, PastRun
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from steelyard.atomic import write_atomic
 from steelyard.errors import UsageError
+from steelyard.estimate.past_runs import opened
 from steelyard.history.schema import MAPPINGS
 from steelyard.history.store import LISTED, History, every_row, run_of
-from steelyard.questions.history.history import opened
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")

@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.declared.history import EXPORT
 from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.estimate.past_runs import opened
 from steelyard.history.address import parse_address
 from steelyard.history.store import PAGE, History
 from steelyard.integrations.mlflow_runs import Experiment, ExportedRun
@@ -18,7 +19,7 @@ from steelyard.locking import Lock
 from steelyard.mlflow_store import PREFIX, Tracking, client_of, faults, from_environment, parse_tracking, quiet
 from steelyard.options import documented
 from steelyard.questions.history.export import every_run
-from steelyard.questions.history.history import VERDICTS, opened
+from steelyard.questions.history.history import VERDICTS
 from steelyard.results import signature
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun, RunList

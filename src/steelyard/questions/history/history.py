@@ -6,40 +6,18 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
-from steelyard.history.address import OFF
-from steelyard.history.store import PAGE, History, open_history
+from steelyard.estimate.past_runs import opened
+from steelyard.history.store import PAGE, History
 from steelyard.options import documented
-from steelyard.reference.config import Config, find_config
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList
 
 VERDICTS = ("pass", "regression", "inconclusive")
-HINT = "name one with history='sqlite:///runs.db', or write history = \"sqlite:///runs.db\" into steelyard.toml"
-
-
-def history_place(history: str | None, config: Config) -> tuple[str, Path | None] | None:
-    """The URL and what a path in it is relative to: as asked, from here; else as the configuration says, from there. None is off."""
-    if history is not None:
-        return None if history.strip().lower() == OFF else (history, None)
-    if config.history is None or config.history.lower() == OFF:
-        return None
-    return config.history, (config.path or Path.cwd()).absolute().parent
-
-
-def opened(history: str | History | None, config: str | os.PathLike[str] | None = None) -> History:
-    """The history that was asked for, open for reading; one that is open already stays so."""
-    if isinstance(history, History):
-        return history
-    place = history_place(history, find_config(Path.cwd(), None if config is None else Path(config)))
-    if place is None:
-        raise UsageError("No history configured.", need="the address of a history database", hint=HINT)
-    return open_history(place[0], base=place[1], create=False)
 
 
 @documented(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import settle_ratio
+from steelyard.estimate.past_runs import history_place
 from steelyard.history.store import open_history
 from steelyard.options import documented
-from steelyard.questions.history.history import history_place
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.run_notes import notes_of
@@ -138,10 +138,12 @@ def _items(
         return None, None
     if (result.n or 0) > MOST_ITEMS:
         return None, f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run"
+    from steelyard.estimate.guard.source import scores_by_item  # NumPy: only where there is something to read
+
     entry = _on_record(result, config, directory)
     try:
         ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, [])
-        scores = _scores(sources, columns if ratio is None else {**columns, "ratio": ratio}, _metric(result))
+        scores = scores_by_item(sources, columns if ratio is None else {**columns, "ratio": ratio}, _metric(result))
     except SteelyardError as fault:
         return None, f"the run is stored without its items: {fault}"
     if scores is None:
@@ -167,32 +169,6 @@ def _metric(result: Any) -> str:
         return result.verdict.metric
     measured = result.measurement if isinstance(result, Evaluation) else result
     return "accuracy" if measured is None else measured.rows[0].metric
-
-
-def _scores(sources: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict[str, float] | None:
-    """One number per item, the mean over its repeats and over the sources; an item without an answer is left out of it."""
-    import numpy as np
-
-    from steelyard.estimate.changed_items import item_values
-    from steelyard.estimate.guard.source import metric_of, read_run
-
-    sums: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for source in sources:
-        items = read_run(source, columns, name, []).items
-        if items.id is None or items.count is not None:
-            return None
-        values = item_values(items, metric_of(name, items))
-        if values is None:
-            return None
-        known = ~np.isnan(values) & (items.id.codes >= 0)
-        total = np.bincount(items.id.codes[known], weights=values[known], minlength=len(items.id.names))
-        times = np.bincount(items.id.codes[known], minlength=len(items.id.names))
-        for code in np.flatnonzero(times):
-            id_ = items.id.names[int(code)]
-            sums[id_] = sums.get(id_, 0.0) + float(total[code])
-            counts[id_] = counts.get(id_, 0) + int(times[code])
-    return {id_: sums[id_] / counts[id_] for id_ in sums} or None
 
 
 def _hashed(scores: Mapping[str, float]) -> dict[str, float]:

@@ -1,0 +1,66 @@
+"""The options of `steelyard bisect`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+
+from __future__ import annotations
+
+from steelyard.options import LOG_PARTS, RUN_COLUMNS, Option
+
+_SEARCH = (
+    Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),
+    Option(name="bad_run", kind="input", metavar="FILE", help="Run of the bad commit, with its items.  [default: from the history]"),
+    Option(
+        name="log",
+        metavar="PATTERN",
+        help="Log that the command writes, below its checkout.  [default: whatever it writes into the folder $STEELYARD_OUT]",
+    ),
+    Option(name="metric", metavar="NAME", help="Metric of an item.  [default: accuracy, or the mean of scores; of past runs theirs]"),
+    Option(
+        name="higher_is_better",
+        flag="--higher-is-better/--lower-is-better",
+        switch=True,
+        help="Direction of the metric.  [default: the metric's or the past run's]",
+    ),
+    Option(name="batch", type=int, default=16, help="Items to ask at a commit before choosing the next one."),
+    Option(
+        name="rounds",
+        type=int,
+        help="Times an item may be asked at one commit.  [default: 3, or 1 if both ends answer as in their stored runs]",
+    ),
+    Option(
+        name="whole_runs",
+        choices=("auto", "never", "always"),
+        default="auto",
+        help="Search with whole runs, which costs far more calls: if the loss does not come back on the telling items, never, or always.",
+    ),
+    Option(
+        name="max_calls",
+        type=int,
+        help="Stop before asking more items than this.  [default: what git bisect would ask on all items; no limit for whole runs]",
+    ),
+    Option(name="timeout", type=float, metavar="SECONDS", help="Skip a commit if the command takes longer than this.  [default: no limit]"),
+    Option(
+        name="history",
+        kind="input",
+        metavar="URL",
+        help="Database with the runs of both ends: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+    ),
+    Option(name="task", metavar="NAME", help="Task of the past runs, if the history has several."),
+    Option(name="model", metavar="NAME", help="Model of the past runs, if the history has several."),
+    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    Option(name="repository", kind="directory", help="A directory of the git repository.  [default: the current one]"),
+    *RUN_COLUMNS,
+    *LOG_PARTS,
+)
+
+OPTIONS = (
+    Option(name="delta", type=float, default=0.05, help="Largest chance that the named commit is the wrong one."),
+    *_SEARCH,
+)
+
+STEP = (
+    Option(
+        name="delta",
+        type=float,
+        help="Largest chance of judging this commit wrongly.  [default: 0.05 / number of steps git bisect takes]",
+    ),
+    *_SEARCH,
+)

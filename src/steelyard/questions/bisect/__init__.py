@@ -1,0 +1,1 @@
+"""Which commit made it worse?"""
