@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels, WholeNumbers
 from steelyard.tally.design import take
 from steelyard.tally.spelling import label_order
-from steelyard.tally.whole_numbers import places_of, text_order
+from steelyard.tally.whole_numbers import picked, places_of, text_order
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -272,7 +273,8 @@ def _all_keys(columns: Sequence[Labels]) -> Sequence[str]:
         numbers = [column.names.numbers[_used(column)] for column in columns if isinstance(column.names, WholeNumbers)]
         every = numbers[0] if len(numbers) == 1 else np.unique(np.concatenate(numbers))
         return WholeNumbers(every[text_order(every)])
-    return tuple(sorted(dict.fromkeys(column.names[i] for column in columns for i in _used(column).tolist())))
+    names = [name for column in columns for name in picked(column.names, _used(column))]
+    return tuple(sorted(dict.fromkeys(names)) if any(map(ge, names, names[1:])) else names)
 
 
 def places_among(labels: Labels, keys: Sequence[str]) -> IntArray:

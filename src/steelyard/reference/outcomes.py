@@ -29,7 +29,7 @@ from steelyard.reference.outcome_items import (
     to_items,
 )
 from steelyard.reference.outcome_text import Damaged, items_of, items_text, outcomes_bytes, outcomes_of_text, shape_of, taken
-from steelyard.reference.packed_items import PACKED, packed_bytes, packed_digest, unpacked, worth_packing
+from steelyard.reference.packed_items import PACKED, packed_items, unpacked, worth_packing
 
 __all__ = [
     "Outcomes",
@@ -75,7 +75,7 @@ def _files(outcomes: Outcomes) -> tuple[str, bytes, bytes]:
     """The digest of the items, their file, and that of the outcomes; made once for outcomes that are named and then written."""
     if outcomes not in _MADE:
         if worth_packing(outcomes):
-            digest, items = packed_digest(outcomes), packed_bytes(outcomes)
+            digest, items = packed_items(outcomes)
         else:
             items = items_text(outcomes.keys, outcomes.content, outcomes.group, hashed=outcomes.hashed)
             digest = hashlib.sha256(items).hexdigest()

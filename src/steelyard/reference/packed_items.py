@@ -50,16 +50,11 @@ def worth_packing(outcomes: Outcomes) -> bool:
     return all(sum(map(len, names)) <= LONGEST // 4 * outcomes.n for names in texts)  # a letter may be four bytes
 
 
-def packed_digest(outcomes: Outcomes) -> str:
-    """The SHA-256 of what is in the file."""
-    return _digest(*_parts(outcomes))
-
-
-def packed_bytes(outcomes: Outcomes) -> bytes:
-    """The file of items, packed."""
+def packed_items(outcomes: Outcomes) -> tuple[str, bytes]:
+    """The SHA-256 of what is in the file of items, and the file, packed."""
     first, header, blocks = _parts(outcomes)
     packed = (f"# {heading}\n".encode() + base64.b64encode(zlib.compress(data, 6)) + b"\n" for heading, data in blocks)
-    return b"".join([f"{first}\n{header}\n".encode(), *packed])
+    return _digest(first, header, blocks), b"".join([f"{first}\n{header}\n".encode(), *packed])
 
 
 def _digest(first: str, header: str, blocks: Sequence[Block]) -> str:

@@ -57,5 +57,7 @@ def places_of(names: Sequence[str], keys: Sequence[str]) -> IntArray:
         grown = keys.numbers[order]
         at = np.minimum(np.searchsorted(grown, names.numbers), len(grown) - 1)
         return np.where(grown[at] == names.numbers, order[at], -1)
+    if names == keys:  # nothing has to be looked up
+        return np.arange(len(keys))
     code = dict(zip(keys, range(len(keys)), strict=True))
     return np.fromiter(map(code.get, names, repeat(-1)), np.int64, len(names))
