@@ -14,12 +14,13 @@ from typing import Any
 
 from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.estimate.guard.whole_suite import judge_verdicts
 from steelyard.infer.multiplicity import adjust
 from steelyard.options import typed_text
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
-from steelyard.render.digits import NONE
+from steelyard.render.digits import NONE, p_text
 from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
 from steelyard.render.page import page_of
 from steelyard.render.pages.verdict import p_beside, score_text, spec_text
@@ -98,6 +99,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     elif waiting:
         _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
     told.notes += holm_note(told.found)
+    _judge_together(told)
     _tell_history(told)
     silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
@@ -192,18 +194,38 @@ def verdict_of(one: Mapping[str, Any]) -> Verdict | None:
     return Verdict.from_dict(plain)
 
 
+def _judged(found: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+    """The verdicts of the session that have a p-value to judge by."""
+    verdicts = [v for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
+    return [v for v in verdicts if v.details.not_judged is None]
+
+
 def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would remain of the regressions if all checks of the session were one family."""
-    judged = [(one, v) for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
-    judged = [(one, v) for one, v in judged if v.details.not_judged is None]
+    judged = _judged(found)
     if len(judged) < 2:
         return []
-    adjusted = adjust([v.p_value or 0.0 for _, v in judged], "holm")
+    adjusted = adjust([v.p_value or 0.0 for v in judged], "holm")
     remain = [
-        f"{v.task} {_named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for (_, v), p in zip(judged, adjusted, strict=True) if p <= v.alpha
+        f"{v.task} {_named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for v, p in zip(judged, adjusted, strict=True) if p <= v.alpha
     ]
     said = f"{len(remain)} regression{'s' if len(remain) > 1 else ''}: {', '.join(remain)}" if remain else "no regression"
     return [harmless(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
+
+
+def _judge_together(told: SessionSummary) -> None:
+    """A little lost in every check fails the session though no test fails; unless noise that runs share could explain it."""
+    judged = _judged(told.found)
+    if len(judged) < 2:
+        return
+    whole = judge_verdicts(judged, min(v.alpha for v in judged), advisory=[False] * len(judged), waived=[False] * len(judged))
+    if whole.verdict == "pass" or whole.named:
+        return
+    said = f"all {whole.m} checks together are worse (p = {p_text(whole.p_value)})"
+    if whole.verdict == "regression":
+        told.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check can be named")
+    else:
+        told.warnings.append(f"{said}, not confirmed: run-to-run variation that they share is not known; record two or more runs per task")
 
 
 def _named(model: str, spec: Mapping[str, Any]) -> str:

@@ -129,6 +129,8 @@ class VerdictDetails(ComparisonDetails):
     n_reference: int | None = UNSAID
     threshold_note: str | None = None
     paired_would_find: float | None = UNSAID
+    z: float | None = None  # of the items' differences, worse is positive: what a suite pools
+    reference_z: tuple[float, ...] | None = None  # of the second, third, ... recorded run against those before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

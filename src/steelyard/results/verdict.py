@@ -162,6 +162,29 @@ class Verdict(Result):
         return EXIT[self.verdict]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledSuite(ResultPart):
+    """What the guards of a suite show together. `share` of alpha is for the pooled test over `m` tasks, the rest for the tasks alone.
+
+    `verdict` is pass, regression, or unconfirmed: only the pooled test rejects, and noise that a whole run shares (`phi`, known if
+    several runs are on record) could explain that. `p_value` is that of the suite, `named` are the tasks that are worse, and at
+    least `at_least` are, if tasks vary independently. `mean_change` weighs every task by its precision; up is good.
+    """
+
+    verdict: str
+    p_value: float
+    p_pooled: float | None = None
+    z: float | None = None
+    m: int
+    share: float
+    phi: float
+    phi_known: bool
+    at_least: int
+    named: tuple[str, ...] = ()
+    suspicious: str | None = None
+    mean_change: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Suite(Result):
     """Many guards at once. `rows` say for each verdict its place in the family: adjusted p, tier, waiver, what counts."""
@@ -174,6 +197,7 @@ class Suite(Result):
     alpha: float
     conclusion: str = ""
     rows: tuple[Mapping[str, Any], ...] = ()
+    pooled: PooledSuite | None = field(default=None, metadata=IF_ANY)
     verdicts: tuple[Verdict, ...]
 
     @property

@@ -16,6 +16,7 @@ from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard import relative
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, at_reference, span_of
+from steelyard.estimate.guard.whole_suite import pooled_facts
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -356,6 +357,15 @@ class PairedJudgement:
         low, high = relative.ratio_bounds(ratio, self.rule)
         return {"estimate": ratio.estimate, "lower": low, "upper": high}
 
+    def pooled_facts(self) -> dict[str, Any]:
+        """What a suite pools of this task; nothing where its p-value has to speak for it: groups, margins, weights, these very runs."""
+        found, rule, metric = self.found, self.rule, self.metric
+        one_number = metric.mean_of_items and self.pairs.baseline.weight is None and found.design != "clustered"
+        if not one_number or rule.margin or rule.margin_relative or rule.target == "runs" or found.difference is None:
+            return {}
+        ends = rule.range if metric.mean_of_scores and rule.range is not None else metric.item_range
+        return pooled_facts(self.pairs, metric, found.difference, rule.sign, None if ends is None else ends[1] - ends[0])
+
     def claim(self) -> str:
         if self.rule.target == "runs":
             return "the behaviour on these very items: run labels are permuted within items; says nothing about new items"
@@ -477,6 +487,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         details["ratio"] = ratio
     if found.interval is not None:
         details["interval_method"] = found.interval.method
+    details |= judged.pooled_facts()
     if smallest > rule.alpha:
         rule.warnings.append(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
     warn_of_gain(lower, rule)

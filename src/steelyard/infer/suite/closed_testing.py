@@ -49,7 +49,7 @@ class SuiteJudgement:
     alpha: float
     adjusted: tuple[float | None, ...]
     named: tuple[int, ...]
-    suspicious: int | None  # the task with the smallest adjusted p
+    suspicious: int | None  # the task with the smallest adjusted p of those not waived
     at_least: int
     mean_change: float | None
 
@@ -106,7 +106,7 @@ def judge_tasks(
         alpha=alpha,
         adjusted=tuple(None if task.advisory else own.get(i, 1.0) for i, task in enumerate(tasks)),
         named=tuple(i for i in worse if not tasks[i].waived),
-        suspicious=min(family, key=lambda i: (own[i], tasks[i].p_value, -tasks[i].z), default=None),
+        suspicious=min((i for i in family if not tasks[i].waived), key=lambda i: (own[i], tasks[i].p_value, -tasks[i].z), default=None),
         at_least=max(len(worse), test.at_least(alpha)),  # with orders that part, the names may show more than the bound
         mean_change=_mean_change([tasks[i] for i in family]),
     )

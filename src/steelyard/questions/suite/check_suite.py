@@ -1,4 +1,4 @@
-"""Many guards, one verdict: Holm over the family that the suite file fixes beforehand, tiers, and waivers that end."""
+"""Many guards, one verdict: judged as a whole over the family that the suite file fixes beforehand, tiers, and waivers that end."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from typing import Any
 
 from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, SteelyardError, UsageError
+from steelyard.estimate.guard.whole_suite import judge_verdicts
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
+from steelyard.infer.suite.closed_testing import SHARE, SuiteJudgement
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
-from steelyard.results.verdict import WORSENING, Suite, Verdict
+from steelyard.results.verdict import WORSENING, PooledSuite, Suite, Verdict
 
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
@@ -41,7 +43,12 @@ OF_RUN = (
     *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")),
 )
 COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
-CORRECTIONS = ("holm", "bonferroni", "none")
+POOLED = "pooled"  # all tasks together and each among all, by closed testing
+CORRECTIONS = (POOLED, "holm", "bonferroni", "none")
+UNCONFIRMED = (
+    "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation that they share is not known, so this is not confirmed; "
+    "record two or more runs per task, or run again"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +86,11 @@ def check_suite(
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
-    Regression: some adjusted p <= alpha among the guards that count. A guard red alone but not after the correction is
-    unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning. `evaluate` makes the verdict of a check that
-    runs a model; `beforehand` sees every guard before the first is asked. With `history`, the run of every guard is kept there;
-    what could not be kept is a warning of the suite, and changes no verdict.
+    Regression: some adjusted p <= alpha among the guards that count, or all tasks together are worse though none can be named. A
+    guard red alone but not after the correction is unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning;
+    so is a suite that only the pooled test calls worse while the noise that whole runs share is not known. `evaluate` makes the
+    verdict of a check that runs a model; `beforehand` sees every guard before the first is asked. With `history`, the run of
+    every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict.
     """
     suite, facts = suite_and_sources(
         path, directory=directory, config=config, seed=seed, today=today, evaluate=evaluate, beforehand=beforehand
@@ -116,7 +124,7 @@ def suite_and_sources(
     head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
     alpha = checked("alpha", head.get("alpha", 0.05))
     warnings = coin_flips(alpha=alpha)
-    correction = str(head.get("correction", "holm"))
+    correction = str(head.get("correction", POOLED))
     if correction not in CORRECTIONS:
         raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
     checks = plain.get("checks", [])
@@ -314,10 +322,17 @@ def judged(
     """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
-    adjusted = dict(zip(family, adjust([verdicts[i].p_decisive or 0.0 for i in family], correction), strict=True))
+    in_force = [guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today for guard in guards]
+    whole = None
+    if correction == POOLED:
+        advisory = [not TIERS[guard.tier].fails for guard in guards]
+        found = judge_verdicts(verdicts, alpha, advisory=advisory, waived=in_force)
+        adjusted = {i: found.adjusted[i] for i in family}
+        whole = _whole(found, verdicts)
+    else:
+        adjusted = dict(zip(family, adjust([verdicts[i].p_decisive or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
-    for i, (guard, verdict) in enumerate(zip(guards, verdicts, strict=True)):
-        live = guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today
+    for i, (guard, verdict, live) in enumerate(zip(guards, verdicts, in_force, strict=True)):
         if guard.waiver is not None and not live:
             warnings.append(f"the waiver for {verdict.task} {verdict.model} expired on {guard.waiver['until']} and was ignored")
         p = adjusted.get(i)
@@ -332,7 +347,14 @@ def judged(
                 f"not after correction for {len(family)} guards"
             )
         waiver = None if guard.waiver is None else {**guard.waiver, "in_force": live}
-        written.append(replace(verdict, tier=guard.tier, waiver=waiver, mde=_shared_mde(verdict, len(family), alpha, guard.tier)))
+        written.append(
+            replace(
+                verdict,
+                tier=guard.tier,
+                waiver=waiver,
+                mde=_shared_mde(verdict, len(family), _for_tasks(alpha, correction, len(family)), guard.tier),
+            )
+        )
         rows.append(
             {
                 "task": verdict.task,
@@ -347,8 +369,10 @@ def judged(
                 "waiver": waiver,
             }
         )
-    outcome = _outcome(rows, verdicts)
+    outcome = _outcome(rows, verdicts, whole)
     warnings += _doubts(rows, verdicts)
+    if whole is not None and whole.verdict == "unconfirmed":
+        warnings.append(UNCONFIRMED.format(m=whole.m, p=whole.p_value))
     return Suite(
         verdict=outcome,
         correction=correction,
@@ -356,10 +380,35 @@ def judged(
         verdicts=tuple(written),
         rows=tuple(rows),
         name=None if name is None else str(name),
-        conclusion=_conclusion(outcome, rows),
+        conclusion=_conclusion(outcome, rows, whole),
+        pooled=whole,
         warnings=tuple(dict.fromkeys(warnings)),
         signature=signature.write({"n": len(verdicts), "correction": correction, "alpha": alpha}),
     )
+
+
+def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict]) -> PooledSuite:
+    """What the suite shows together, with tasks by their names."""
+    names = [f"{verdict.task} {verdict.model}" for verdict in verdicts]
+    return PooledSuite(
+        verdict=found.verdict,
+        p_value=found.p_value,
+        p_pooled=found.pooled_p,
+        z=found.pooled_z,
+        m=found.m,
+        share=found.share,
+        phi=found.phi,
+        phi_known=found.phi_known,
+        at_least=found.at_least,
+        named=tuple(names[i] for i in found.named),
+        suspicious=None if found.suspicious is None else names[found.suspicious],
+        mean_change=found.mean_change,
+    )
+
+
+def _for_tasks(alpha: float, correction: str, family: int) -> float:
+    """What is left of alpha for the tasks by themselves: the pooled test takes its share where there are several."""
+    return alpha * (1 - SHARE) if correction == POOLED and family > 1 else alpha
 
 
 def _counts_as(guard: SuiteCheck, verdict: Verdict, confirmed: bool, waived: bool) -> str:
@@ -372,15 +421,22 @@ def _counts_as(guard: SuiteCheck, verdict: Verdict, confirmed: bool, waived: boo
     return verdict.verdict
 
 
-def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> str:
+def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict], whole: PooledSuite | None) -> str:
     """Regression beats inconclusive beats pass. A supporting guard can turn the suite red, but its doubt alone does not hold it up."""
-    if any(row["counts_as"] == "regression" for row in rows):
+    if any(row["counts_as"] == "regression" for row in rows) or _unnamed(whole):
         return "regression"
+    together = whole is not None and whole.verdict == "unconfirmed"
     for row, verdict in zip(rows, verdicts, strict=True):
-        doubt = row["counts_as"] == "inconclusive" or (row["counts_as"] == "unconfirmed" and verdict.theta is not None)
+        unconfirmed = row["counts_as"] == "unconfirmed" or (together and row["counts_as"] == "pass")
+        doubt = row["counts_as"] == "inconclusive" or (unconfirmed and verdict.theta is not None)
         if doubt and TIERS[row["tier"]].holds:
             return "inconclusive"
     return "pass"
+
+
+def _unnamed(whole: PooledSuite | None) -> bool:
+    """Whether all tasks together are worse, and none of them can be named."""
+    return whole is not None and whole.verdict == "regression" and not whole.named
 
 
 def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
@@ -406,13 +462,15 @@ def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float
     return verdict.margin + (verdict.mde - verdict.margin) * minimum_detectable(1.0, alpha / family, verdict.beta) / one
 
 
-def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]], whole: PooledSuite | None) -> str:
     def many(kind: str) -> int:
         return sum(row["counts_as"] == kind for row in rows)
 
     parts = [f"{many(kind)} {kind}" for kind in ("pass", "regression", "inconclusive", "unconfirmed", "waived", "advisory") if many(kind)]
     told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
     decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and TIERS[row["tier"]].fails]
+    if outcome == "regression" and not decided and whole is not None:
+        return f"{told} Worse together: at least {max(1, whole.at_least)} of {whole.m} tasks, but no single task can be named."
     if outcome == "pass" or not decided:
         return told
     shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")

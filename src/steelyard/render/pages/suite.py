@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.render.digits import NONE, percent
+from steelyard.render.digits import NONE, p_text, percent
 from steelyard.render.page import (
     ALL,
     HTML,
@@ -92,6 +92,23 @@ def legend(s: Suite) -> str:
     return f"difference: positive is better, [one-sided {percent(1 - s.alpha)} lower bound]; p corrected over the suite ({s.correction})"
 
 
+def pooled_text(s: Suite) -> list[str]:
+    """What all tasks show together: the pooled p, how many are worse at least, who, and by how much on average."""
+    found = s.pooled
+    if found is None or found.p_pooled is None or found.m < 2:
+        return []
+    named = ", ".join(found.named[:NAMED]) + (f" and {len(found.named) - NAMED:,} more" if len(found.named) > NAMED else "")
+    said = f"pooled: p = {p_text(found.p_pooled)} over {found.m:,} tasks (share {found.share:g} of alpha)"
+    if found.at_least:
+        said += f"; at least {found.at_least:,} of {found.m:,} {'is' if found.at_least == 1 else 'are'} worse, if tasks vary independently"
+    said += f"; named: {named or 'none'}"
+    if not found.named and found.suspicious is not None:
+        said += f"; most suspicious: {found.suspicious}"
+    if found.mean_change is not None:
+        said += f"; mean change {score_text(s.verdicts[0])(found.mean_change)}"
+    return [said if found.phi_known else f"{said}; run-to-run variation that tasks share is not known"]
+
+
 def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
     """The warnings of all guards, each once, with the guards that have it."""
     by: dict[str, dict[str, None]] = {}
@@ -140,7 +157,7 @@ def suite_page(s: Suite, _: object) -> Page:
         ),
         warnings=s.warnings,
         written_warnings=grouped_warnings(found),
-        methods=[("columns", legend(s))],
+        methods=[("columns", legend(s)), *(("together", said) for said in pooled_text(s))],
         signature=s.signature,
         title=f"{s.verdict.upper()}: {about}",
         headed=True,
@@ -169,7 +186,7 @@ def _table(found: Sequence[GuardLine], s: Suite) -> list[PageBlock]:
     return [
         PageTable(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
         PageTable(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
-        Sentences(said=[legend(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
+        Sentences(said=[legend(s), *pooled_text(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
     ]
 
 
