@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.questions.comment.comment import comment
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
+    from steelyard.questions.history.answers import drop_answers
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.export_mlflow import export_to_mlflow
     from steelyard.questions.history.history import compare_runs, list_runs
@@ -124,6 +125,7 @@ _HOME = {
     "compare_runs": "questions.history.history",
     "drift": "questions.history.drift",
     "list_runs": "questions.history.history",
+    "drop_answers": "questions.history.answers",
     "export_to_mlflow": "questions.history.export_mlflow",
     "import_runs": "questions.history.importing",
     "keep_run": "questions.history.keep",
@@ -233,6 +235,7 @@ __all__ = [
     "compare_preferences",
     "compare_runs",
     "drift",
+    "drop_answers",
     "every_eval_ever",
     "export_to_mlflow",
     "import_references",

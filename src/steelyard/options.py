@@ -188,6 +188,13 @@ HISTORY = Option(
     help="Database to keep the run in: sqlite:///runs.db or postgresql://host/db; 'none' keeps nothing.  [default: from steelyard.toml]",
 )
 
+KEEP_ANSWERS = Option(
+    name="keep_answers",
+    switch=True,
+    command=True,
+    help="With a history, also keep excerpts of each item's prompt and answer; steelyard history --drop-answers removes them.",
+)
+
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
 RUN_KEYWORDS = tuple(option.name for option in (*RUN_COLUMNS, RATIO, *LOG_CHOICES))  # of a run that is recorded or checked

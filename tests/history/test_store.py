@@ -141,9 +141,9 @@ def test_a_run_whose_items_fail_is_not_there_at_all(url: str, monkeypatch: pytes
         assert history.runs()[2] == 1
 
 
-def test_the_history_can_only_be_added_to() -> None:
+def test_the_history_can_only_be_added_to_but_for_kept_answers() -> None:
     said = {name for name in dir(History) if not name.startswith("_")}
-    assert said == {"append", "append_once", "close", "items", "run", "runs", "version"}
+    assert said == {"append", "append_once", "close", "items", "run", "runs", "version", "keep_answers", "answers", "drop_answers"}
 
 
 def test_filters_and_pages(url: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
-from steelyard.cli.history import about_run, keep_in_history
+from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere_to_keep
 from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
 
@@ -30,10 +30,14 @@ def check(source: str | None, given: Given) -> None:
       steelyard check drafts.csv --task drafts --model llama-3.1-8b --ratio accepted/drafted
       steelyard check --suite suite.toml --format markdown
     """
+    if given["keep_answers"]:
+        refuse_nowhere_to_keep(given)
     if given["suite"] is not None:
         result, facts = _suite(given)
     else:
         result, facts = _one(source, given), {"sources": [] if source is None else [source], **about_run(given)}
+    if result.verdict == "regression" and given["suite"] is None:
+        result = with_kept_answers(result, given)
     if given["format_"] == "github":
         step_summary(result)
     given.answer(result)
@@ -55,9 +59,18 @@ def _one(source: str | None, given: Given) -> Any:
     return ask(source, **given.keywords())
 
 
+def with_kept_answers(result: Any, given: Given) -> Any:
+    """The verdict with what the reference answered, where a history has kept that."""
+    if not result.telling or (given["history"] is None and not configured(given["config"])):
+        return result
+    from steelyard.questions.history.answers import with_reference_answers
+
+    return with_reference_answers(result, history=given["history"], config=given["config"])
+
+
 def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
     refuse_given(
-        ("suite", "directory", "config", "seed", "fail_on", "history", "output"),
+        ("suite", "directory", "config", "seed", "fail_on", "history", "keep_answers", "output"),
         "a suite",
         hint="[[checks]] in the file",
     )

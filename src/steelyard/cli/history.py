@@ -35,6 +35,7 @@ def history(given: Given) -> None:
       steelyard history --task gsm8k --model llama-3.1-8b --drift
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
+      steelyard history --drop-answers --until 2026-10-01
       steelyard history import nightly.log junit.xml
       steelyard history export --to mlflow:http://127.0.0.1:5000
     """
@@ -44,14 +45,20 @@ def history(given: Given) -> None:
     output: tuple[Path, ...] = given["output"]
     is_table = len(output) == 1 and output[0].suffix.lower() in TABLES and given["format_"] is None
     table = given["export"] or (output[0] if is_table else None)
-    modes = [name for name, on in (("--drift", given["drift"]), ("--compare", given["compare"]), ("--export", table)) if on]
+    wanted = {"--drift": given["drift"], "--compare": given["compare"], "--export": table, "--drop-answers": given["drop_answers"]}
+    modes = [name for name, on in wanted.items() if on]
     if len(modes) > 1:
         raise UsageError(f"Give only one of {' and '.join(modes)}.", got=" and ".join(modes), need="one of them")
     mode = modes[0] if modes else "the list of runs"
     used = USED[mode]
     refuse_given((*used, *DOES, "output"), mode)
     asked = given.keywords(*used)
-    if table is not None:
+    if given["drop_answers"]:
+        from steelyard.questions.history.answers import drop_answers
+
+        many = drop_answers(**asked)
+        click.echo(f"Dropped the answers of {many:,} run{'' if many == 1 else 's'}.", err=True)
+    elif table is not None:
         write_table(table, asked, given["quiet"])
     else:
         given.answer(_drift(asked) if given["drift"] else _compare(given["compare"], asked) if given["compare"] else _list(asked))
@@ -108,12 +115,12 @@ def about_run(given: Given) -> dict[str, Any]:
 def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     """Keep an answer that was given already. A history that fails is a warning: the answer and its exit code stay what they are."""
     where = {name: facts.pop(name, given[name]) for name in ("config", "directory")}  # a suite file may name its own
-    if given["history"] is None and not _configured(where["config"]):
+    if given["history"] is None and not configured(where["config"]):
         return
     try:
         from steelyard.questions.history.keep import keep_run
 
-        _, warnings = keep_run(result, history=given["history"], **where, **facts)
+        _, warnings = keep_run(result, history=given["history"], keep_answers=bool(given["keep_answers"]), **where, **facts)
     except SteelyardError as fault:
         warnings = [f"the run was not stored in the history: {fault}"]
     except Exception as fault:  # whatever it is, it must not cost the verdict
@@ -122,13 +129,21 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
         click.echo(f"warning: {_plain(warning)}", err=True)
 
 
+def refuse_nowhere_to_keep(given: Given) -> None:
+    """Answers are kept in a history; without one there is nowhere to keep them."""
+    if (given["history"] or "none").strip().lower() == "none" and not configured(given["config"]):
+        raise UsageError(
+            "--keep-answers needs a history to keep them in.", got="no history", need="a history", hint="--history sqlite:///runs.db"
+        )
+
+
 def _plain(text: str) -> str:
     from steelyard.render.terminal import harmless
 
     return harmless(" ".join(text.split()))
 
 
-def _configured(config: Path | None) -> bool:
+def configured(config: Path | None) -> bool:
     """Whether a configuration names a history: most have none, and then nothing more is loaded."""
     from steelyard.reference.config import find_config
 

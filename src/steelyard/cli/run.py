@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
-from steelyard.cli.history import keep_in_history
+from steelyard.cli.history import keep_in_history, refuse_nowhere_to_keep
 from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
 
@@ -35,6 +35,8 @@ def run(task: str | None, given: Given) -> None:
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
     """
+    if given["keep_answers"]:
+        refuse_nowhere_to_keep(given)
     suite = given["suite"] is not None
     result, facts = _suite(given) if suite else (_one(task, given), given.keywords("spec"))
     if given["dry_run"]:
@@ -82,7 +84,7 @@ def _one(task: str | None, given: Given) -> Any:
 
 def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
     refuse_given(
-        ("suite", "directory", "config", "fail_on", "answer_", "history"),
+        ("suite", "directory", "config", "fail_on", "answer_", "history", "keep_answers"),
         "a suite",
     )
     from steelyard.evaluate.asking.summary import Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, LOG_PARTS, RATIO, RUN_COLUMNS, Option
+from steelyard.options import HISTORY, KEEP_ANSWERS, LOG_PARTS, RATIO, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
@@ -92,6 +92,7 @@ OPTIONS = (
     Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
+    KEEP_ANSWERS,
     *RUN_COLUMNS,
     RATIO,
     *LOG_PARTS,

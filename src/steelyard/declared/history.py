@@ -34,6 +34,12 @@ OPTIONS = (
         pair=True,
         help="Compare two runs item by item; the first characters of an id are enough.",
     ),
+    Option(
+        name="drop_answers",
+        command=True,
+        switch=True,
+        help="Remove the answers kept by --keep-answers of all matching runs, for good; everything else stays.",
+    ),
     Option(name="drift", command=True, switch=True, help="Test whether the runs of --task and --model have drifted."),
     Option(name="alpha", type=float, default=0.05, help="With --drift: false-alarm rate over all looks together."),
     Option(name="k", type=float, default=0.5, help="With --drift: slack of the CUSUM per run, in standard deviations."),
@@ -43,13 +49,14 @@ OPTIONS = (
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
 
-DOES = ("export", "compare", "drift")  # what the command does instead of listing
+DOES = ("export", "compare", "drift", "drop_answers")  # what the command does instead of listing
 _WHERE = ("history", "config")
 _WHICH = (*_WHERE, "task", "model", "spec", "metric", "since", "until")
 USED = {  # the options that each of them uses; any other would be passed over
     "the list of runs": (*_WHICH, "verdict", "limit", "after"),
     "--export": (*_WHICH, "verdict"),
     "--compare": _WHERE,
+    "--drop-answers": _WHICH,
     "--drift": (*_WHICH, "alpha", "k", "h", "draws", "seed"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, LOG_PARTS, RATIO, RUN_COLUMNS, Option
+from steelyard.options import HISTORY, KEEP_ANSWERS, LOG_PARTS, RATIO, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", required=True, help="Task; its references are in DIRECTORY/NAME.yaml."),
@@ -47,6 +47,7 @@ OPTIONS = (
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
+    KEEP_ANSWERS,
     *RUN_COLUMNS,
     RATIO,
     *LOG_PARTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, PRIOR_SCALE, Option
+from steelyard.options import HISTORY, KEEP_ANSWERS, PRIOR_SCALE, Option
 
 OPTIONS = (
     Option(
@@ -116,6 +116,7 @@ OPTIONS = (
     ),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
+    KEEP_ANSWERS,
     Option(name="progress", python_alone="the command prints it", help="Called as the work goes on.  [default: silence]"),
     Option(name="verdict", python_alone="the command knows which formats need one", help="Refuse a run that would not be judged."),
 )

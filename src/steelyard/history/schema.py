@@ -74,6 +74,11 @@ SERIES_INDEX = (
     f"CREATE INDEX IF NOT EXISTS {RUNS}_by_series ON {RUNS} "
     '("task", "model", "metric", "spec", "time", "id", "verdict", "estimate", "threshold", "command")'
 )
+# Not a version of the tables: only who asked for answers has the table.
+ANSWERS = "steelyard_answers"
+MAKE_ANSWERS = (
+    f'CREATE TABLE IF NOT EXISTS {ANSWERS} ("run" TEXT NOT NULL PRIMARY KEY REFERENCES {RUNS} ("id"), "answers" {{bytes}} NOT NULL)'
+)
 MAKE_VERSIONS = f'CREATE TABLE IF NOT EXISTS {VERSIONS} ("version" INTEGER NOT NULL PRIMARY KEY, "applied" TEXT NOT NULL)'
 
 

@@ -1,4 +1,4 @@
-"""The history itself: runs are added, listed by pages, and read again; nothing in it is ever changed or removed."""
+"""The history itself: runs are added, listed by pages, and read again; nothing is ever changed or removed but kept answers, if asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,19 @@ from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.history.address import Address, parse_address
 from steelyard.history.connections import HistoryDatabase, PostgresHistory, SqliteHistory
 from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
-from steelyard.history.schema import COLUMNS, LISTS, MAKE_VERSIONS, MAPPINGS, OUTCOMES, RUNS, VERSION, VERSIONS, steps_from
+from steelyard.history.schema import (
+    ANSWERS,
+    COLUMNS,
+    LISTS,
+    MAKE_ANSWERS,
+    MAKE_VERSIONS,
+    MAPPINGS,
+    OUTCOMES,
+    RUNS,
+    VERSION,
+    VERSIONS,
+    steps_from,
+)
 from steelyard.options import documented
 from steelyard.results.history import PastRun
 from steelyard.version import __version__
@@ -345,6 +357,41 @@ class History:
             )
         n, ids, packing, scores = rows[0]
         return unpack(int(n), bytes(ids), str(packing), bytes(scores))
+
+    # ---- answers, which may be dropped again ---------------------------------------------------------------------------
+
+    def keep_answers(self, id_: str, answers: Mapping[str, Mapping[str, str]]) -> None:
+        """Keep texts of a run's items: id -> prompt, target, answer. The table is made when the first run wants it."""
+        data = zlib.compress(json.dumps(answers, separators=(",", ":")).encode(), 6)
+        if not self._place.has_table(ANSWERS):
+            with self._place.changing_tables():
+                self._place.run(MAKE_ANSWERS.format(bytes=self._place.bytes_type))
+        with self._place.writing():
+            self._place.run(f'INSERT INTO {ANSWERS} ("run", "answers") VALUES (?, ?) ON CONFLICT ("run") DO NOTHING', [id_, data])
+
+    def answers(self, id_: str) -> dict[str, dict[str, str]] | None:
+        """The texts of a run by item; None if they were not kept, or dropped."""
+        if not self._place.has_table(ANSWERS):
+            return None
+        with self._place.reading():
+            rows = self._place.run(f'SELECT "answers" FROM {ANSWERS} WHERE "run" = ?', [id_])
+        if not rows:
+            return None
+        try:
+            found: Any = json.loads(_expanded(bytes(rows[0][0])))
+        except (zlib.error, ValueError) as fault:
+            raise SourceError(f"The answers of run {id_[:8]} are damaged ({fault}).", got="damaged data", need="what was written") from None
+        return {str(name): dict(texts) for name, texts in found.items()}
+
+    def drop_answers(self, ids: Sequence[str]) -> int:
+        """Remove the texts of these runs for good; everything else of them stays. How many had any."""
+        if not self._place.has_table(ANSWERS):
+            return 0
+        with self._place.writing():
+            had = [id_ for id_ in ids if self._place.run(f'SELECT 1 FROM {ANSWERS} WHERE "run" = ?', [id_])]
+            for id_ in had:
+                self._place.run(f'DELETE FROM {ANSWERS} WHERE "run" = ?', [id_])
+        return len(had)
 
     def _found(self, id_: str, names: Sequence[str] = LISTED) -> PastRun:
         asked = id_.strip().lower().replace("-", "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import settle_ratio
 from steelyard.estimate.past_runs import history_place
-from steelyard.history.store import open_history
+from steelyard.history.store import History, open_history
 from steelyard.options import documented
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
@@ -38,6 +38,7 @@ MOST_ITEMS = 1_000_000  # of one run; more are not worth their place
     protocol="How the result was made. Default: what a run has noted itself.",
     directory="Where the references are. Default: what steelyard.toml says, else references.",
     parts="Of a suite: for each verdict a mapping of its own sources, columns and protocol. Default: no items.",
+    keep_answers="Keep excerpts of prompt, target and answer of every item as well. Default: False.",
 )
 def keep_run(
     result: Any,
@@ -50,11 +51,13 @@ def keep_run(
     protocol: Mapping[str, str] | None = None,
     directory: str | os.PathLike[str] | None = None,
     parts: Sequence[Mapping[str, Any]] = (),
+    keep_answers: bool = False,
 ) -> tuple[list[PastRun], list[str]]:
     """Add a result to the history, with where it came from: what `--history` of the commands does.
 
     The items of `sources` are kept as well, each with its score, where they can be read again and have ids: as they are, or as
-    hashes where steelyard.toml or the reference says so. A suite is its verdicts.
+    hashes where steelyard.toml or the reference says so. A suite is its verdicts. Answers are kept only if asked for, without the
+    secrets that are known, and `history --drop-answers` removes them again.
     """
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
@@ -78,7 +81,29 @@ def keep_run(
                     raise
                 warnings.append(f"only {len(added)} of {len(results)} runs were stored in the history: {fault}")
                 break
+            if keep_answers:
+                warnings += _keep_answers(store, added[-1].id, each, part, hashed=_keeps_hashes(each, found, directory))
     return added, warnings
+
+
+def _keep_answers(store: History, id_: str, result: Any, part: Mapping[str, Any], *, hashed: bool) -> list[str]:
+    """The texts of a run, kept beside it; what there is to say."""
+    from steelyard.questions.history.answers import texts_of
+    from steelyard.reference.outcomes import hash_id
+
+    sources = [source for source in _sources_of(result, part["sources"]) if _lasting(source)]
+    try:
+        texts, why = texts_of(sources, part["columns"] or {}, _metric(result))
+        if why is None:
+            store.keep_answers(id_, {hash_id(name): said for name, said in texts.items()} if hashed else texts)
+    except SteelyardError as fault:
+        return [f"no answers were kept: {fault}"]
+    return [] if why is None else [why]
+
+
+def _keeps_hashes(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> bool:
+    entry = _on_record(result, config, directory)
+    return config.ids == "hashed" or (entry is not None and _is_hashed(*entry))
 
 
 def keep_once(

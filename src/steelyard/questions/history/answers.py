@@ -1,0 +1,116 @@
+"""Answers kept in the history: those of a run if somebody asks, those of the reference beside what changed, and dropping them again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SteelyardError
+from steelyard.estimate.past_runs import history_place, opened
+from steelyard.history.store import LARGEST_PAGE, History, open_history
+from steelyard.options import documented
+from steelyard.redaction import redacted
+from steelyard.reference.config import find_config
+from steelyard.results.verdict import Verdict
+
+MOST_TEXT = 64_000_000  # characters of one run; excerpts of a hundred thousand answers are less
+
+
+def texts_of(sources: Sequence[Any], columns: Mapping[str, Any], metric: str) -> tuple[dict[str, dict[str, str]], str | None]:
+    """Excerpts of prompt, target and answer by item, of the first source that has an item; and why there are none, if so."""
+    from steelyard.estimate.guard.source import read_run
+    from steelyard.read.source import context_of
+
+    out: dict[str, dict[str, str]] = {}
+    for source in sources:
+        run = read_run(source, columns, metric, [])
+        if run.source is not None and run.items.id is not None:
+            out = {**context_of(run.source, set(run.items.id.names)), **out}
+    if not any("answer" in texts for texts in out.values()):
+        return {}, "no answers were kept: the run has no column of answers (answer, response, output or completion) beside its ids"
+    length = sum(len(text) for texts in out.values() for text in texts.values())
+    if length > MOST_TEXT:
+        return {}, f"no answers were kept: {length:,} characters, and the history keeps at most {MOST_TEXT:,} of a run"
+    return redacted(out), None
+
+
+def with_reference_answers(verdict: Verdict, *, history: str | None, config: str | os.PathLike[str] | None = None) -> Verdict:
+    """The verdict whose changed items also have what the reference answered, where the history has kept that. Never an error."""
+    if not verdict.telling:
+        return verdict
+    try:
+        found = find_config(Path.cwd(), None if config is None else Path(config))
+        place = history_place(history, found)
+        if place is None:
+            return verdict
+        with open_history(place[0], base=place[1], create=False) as store:
+            known = _of_reference(store, verdict)
+    except SteelyardError:
+        return verdict  # keeping the run will say what is wrong with the history
+    if not known:
+        return verdict
+    from steelyard.reference.outcomes import hash_id
+
+    def texts(id_: str) -> Mapping[str, str] | None:
+        return known.get(id_) or known.get(hash_id(id_))
+
+    return replace(verdict, telling=tuple(_beside(item, texts(str(item["id"]))) for item in verdict.telling))
+
+
+def _of_reference(store: History, verdict: Verdict) -> dict[str, dict[str, str]] | None:
+    """The texts of the run that is on record now: the newest recorded one, unless the reference is younger than that."""
+    runs, _, _ = store.runs(task=verdict.task, model=verdict.model, spec=verdict.spec, command="record", limit=1)
+    recorded = verdict.reference.recorded
+    if not runs or recorded is None or runs[0].time < recorded[:19]:  # both UTC, ISO 8601
+        return None
+    return store.answers(runs[0].id)
+
+
+def _beside(item: Mapping[str, Any], texts: Mapping[str, str] | None) -> Mapping[str, Any]:
+    if not texts:
+        return item
+    more = {"prompt": texts.get("prompt"), "target": None if item.get("truth") is not None else texts.get("target")}
+    more["baseline_answer"] = None if isinstance(item.get("baseline"), str) else texts.get("answer")
+    return {**item, **{key: value for key, value in more.items() if value and not item.get(key)}}
+
+
+@documented(
+    (),
+    "how many runs had answers",
+    history="A URL, or what `open_history` gave. Default: what steelyard.toml says.",
+    task="Only runs of this task. Default: all.",
+    model="Only runs of this model. Default: all.",
+    spec="Only runs with exactly this spec. Default: all.",
+    metric="Only runs of this metric. Default: all.",
+    since="Only runs at or after this time. Default: all.",
+    until="Only runs before this time. Default: all.",
+    config="A steelyard.toml. Default: the nearest upward.",
+)
+def drop_answers(
+    history: str | History | None = None,
+    *,
+    task: str | None = None,
+    model: str | None = None,
+    spec: Mapping[str, Any] | None = None,
+    metric: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    config: str | os.PathLike[str] | None = None,
+) -> int:
+    """Remove the answers that were kept of past runs, for good. Their scores, items and verdicts stay."""
+    store = opened(history, config)
+    try:
+        dropped, after = 0, None
+        while True:
+            asked = {"task": task, "model": model, "spec": spec, "metric": metric, "since": since, "until": until}
+            runs, after, _ = store.runs(**asked, limit=LARGEST_PAGE, after=after)  # type: ignore[arg-type]
+            dropped += store.drop_answers([run.id for run in runs])
+            if after is None:
+                return dropped
+    finally:
+        if store is not history:
+            store.close()
