@@ -18,6 +18,7 @@ MODULES = sorted(path for path in SRC.rglob("*.py"))
 
 # A lower number knows nothing of a higher one; rooms of one level do not know one another.
 LEVEL = {
+    "late_dataclass": -1,
     "version": 0,
     "items": 0,
     "errors": 0,

@@ -24,7 +24,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.errors import SteelyardError, UsageError, with_article
@@ -32,6 +31,7 @@ from steelyard.estimate.guard.rule import is_better_higher
 from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task import prompts
 from steelyard.evaluate.task.prompts import PromptSample
+from steelyard.late_dataclass import dataclass
 from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard.check import check
 from steelyard.questions.record.record import existing_entry

@@ -7,8 +7,10 @@ kept as it came, with a base to subtract, so that counting ten million of them c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, overload
+
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

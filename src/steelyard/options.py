@@ -7,12 +7,13 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, SupportsIndex, TypeVar
 
 from steelyard.errors import UsageError
 from steelyard.items import ROLES
+from steelyard.late_dataclass import dataclass
 
 REQUIRED = object()  # of a parameter without a default
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")

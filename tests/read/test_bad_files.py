@@ -133,7 +133,8 @@ def test_empty_last_fields_are_missing_values(tmp_path: Path) -> None:
         (b"truth,pred\n\na,a\n\nb,a\n\n\n", 0, False),
     ],
 )
-def test_line_ends(tmp_path: Path, content: bytes, warned: int, engine: bool) -> None:
+def test_line_ends(tmp_path: Path, content: bytes, warned: int, engine: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
     source = opened(tmp_path, "a.csv", content)
     assert source.tabulate(["truth", "prediction"]) == [("a", "a", 1), ("b", "a", 1)]
     assert len(source.warnings) == warned

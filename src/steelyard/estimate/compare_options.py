@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from steelyard.errors import UsageError
 from steelyard.estimate.difference_tests import TESTS
 from steelyard.estimate.measure_options import MeasureOptions, one_of
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.planning.power import minimum_detectable
+from steelyard.late_dataclass import dataclass
 from steelyard.options import LIMITS, checked_if_given
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from steelyard.estimate.curve_points import Points
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.intervals.sums import student
 from steelyard.infer.learning.learning_curve import Fit, ends, fit_curves, fit_points, share_variance
+from steelyard.late_dataclass import dataclass
 from steelyard.results.learning_curve import CurveGap
 
 FloatArray = npt.NDArray[np.float64]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
 from steelyard.results.learning_curve import LearningCurve
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.infer.paired import mcnemar as infer
+from steelyard.late_dataclass import dataclass
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
 

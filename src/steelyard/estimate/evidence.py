@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple, Protocol
 
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.measure_options import RESAMPLING
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison, Difference, System, Test

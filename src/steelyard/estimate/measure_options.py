@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
 from steelyard.infer.normal import tail
+from steelyard.late_dataclass import dataclass
 from steelyard.options import checked, number, seed_of, within
 
 OTHER_INTERVALS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.items import Items
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options import ratio_columns

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.normal import clip
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import Proportion

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from steelyard.infer.normal import clip, lower_tail, tail, wilson, z_value
 from steelyard.infer.paired.mcnemar import _decreasing_root, from_tails
+from steelyard.late_dataclass import dataclass
 
 
 def newcombe(k1: int, n1: int, k2: int, n2: int, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:

@@ -6,11 +6,12 @@ object, never its name; a new metric is one object of a family, listed there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from steelyard.metrics.proportions import Proportion

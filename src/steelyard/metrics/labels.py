@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, NamedTuple, Self
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics import table
 from steelyard.metrics.base import Family, Metric, positive_number
 from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard

@@ -9,9 +9,9 @@ binomial interval, mapped, is an interval of the metric: closed form, no resampl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.table import Ratio
 from steelyard.tally.counts import Counts
 from steelyard.tally.sums import SparseRows

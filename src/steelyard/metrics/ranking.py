@@ -6,9 +6,9 @@ Each metric is one object, listed in RANKING. NumPy is loaded by the arithmetic,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Family, Metric
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Family
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, one_number
 

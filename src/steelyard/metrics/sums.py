@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Family, Metric
 from steelyard.metrics.table import Margins, TableStatistic
 

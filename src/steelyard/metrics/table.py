@@ -11,8 +11,9 @@ Nothing here imports NumPy: the same arithmetic runs on Python integers for one 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,10 +12,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, UsageError, with_article
+from steelyard.late_dataclass import dataclass
 from steelyard.options import did_you_mean
 from steelyard.read.files.formats import format_of_name
 from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.read.encode import Distinct, NotANumber, not_a_number, number_of, plain, text_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
 
 from steelyard.errors import DataError
 from steelyard.items import Labels, WholeNumbers
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.spelling import same_number
 
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})  # pandas.NA and NaT, known by name so that pandas is never imported

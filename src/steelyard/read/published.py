@@ -6,10 +6,10 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import did_you_mean
 
 SIZES = ("n", "size", "items", "samples", "examples", "questions", "num_samples", "n_items", "test size")

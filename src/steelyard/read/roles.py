@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.items import ROLES
+from steelyard.late_dataclass import dataclass
 from steelyard.options import FORMER, did_you_mean
 
 # The names that are recognised, compared without case, exactly. Roles without any are only ever given, as `ratio` is.

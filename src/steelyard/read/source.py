@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 MATCHED = ("truth", "prediction")
+MANY = 20  # values that are no numbers: one of these names the row
 HEAVIEST = 2.0**53  # beyond it floats are no counts
 SMALLEST = 1e-75  # if no number of a column reaches this, their squares and fourth powers are lost
 LARGEST = 1e75  # the fourth power of a number beyond this is no float64, and R^2 needs it; only the order of a probability may
@@ -132,20 +134,25 @@ class Source:
             check_spelling(title, found)
             spelled[title] = found
             maps.append({(type(value), value): text for value, text in zip(found.values, found.names, strict=True)})
-        check_matching({title: found for title, found in spelled.items() if title in MATCHED})
+        check_matching({title: spelled[title] for title in MATCHED if title in spelled})
         return maps
 
     def _number_map(self, role: str, name: str, values: Sequence[Any]) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
+        wrong: list[Any] = []  # groups have no order of their own, and the first row that is wrong is to be named
         for value in dict.fromkeys(values):
             try:
                 number = number_of(value)
             except NotANumber:
-                raise not_a_number(role, self.table.row_of(name, value), value) from None
+                wrong.append(value)
+                continue
             if abs(number) > LARGEST and role != "probability":
                 raise _too_large(role, number, self.table.row_of(name, value))
             if not math.isnan(number):
                 found[type(value), value] = number + 0.0
+        if wrong:
+            row, value = min(((self.table.row_of(name, value), value) for value in wrong[:MANY]), key=itemgetter(0))
+            raise not_a_number(role, row, value)
         return found
 
     # ---- rows ------------------------------------------------------------------------------------------------------

@@ -21,11 +21,12 @@ import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.files.paths import cannot_open, regular
 
 LARGEST_XML = 1 << 26  # bytes: the tree of a larger file would need gigabytes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import nsmallest
 from typing import Any, Protocol
 
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
 from steelyard.read.columns import Column, as_column
-from steelyard.read.encode import Distinct, plain
+from steelyard.read.encode import Distinct, NotANumber, number_of, plain
 
 
 class SourceTable(Protocol):
@@ -133,12 +134,25 @@ class MemoryTable:
     def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
         codes, values, radix = self._combined([(name, False) for name in names])
         present, counts = _counted(codes, radix, None)
-        first = _decoded(present[counts > 1][:5].tolist(), values, [0] * 5)
-        return int((counts > 1).sum()), int(counts[counts > 1].sum()), [row[:-1] for row in first]
+        many = int((counts > 1).sum())
+        first = [row[:-1] for row in _decoded(present[counts > 1].tolist(), values, [0] * many)]
+        if all(isinstance(value, str) for row in first for value in row):
+            first = nsmallest(5, first)  # as an engine orders them
+        return many, int(counts[counts > 1].sum()), first[:5]
 
     def row_of(self, name: str, value: Any) -> int:
         column = self.column(name, name)
-        return next((row + 1 for row, held in enumerate(list(column.values)) if held is value or held == value), 0)
+        return next((row + 1 for row, held in enumerate(list(column.values)) if held is value or held == value or _reads(held, value)), 0)
+
+
+def _reads(held: Any, value: Any) -> bool:
+    """Whether a text is this number: what was read as numbers is looked for in a column of texts."""
+    if not (isinstance(held, str) and isinstance(value, float)):
+        return False
+    try:
+        return number_of(held) == value
+    except NotANumber:
+        return False
 
 
 def _counted(codes: Any, radix: int, weights: Any) -> tuple[Any, Any]:

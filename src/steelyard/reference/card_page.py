@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry_text import Splice
 
 # As the Hub finds front matter: the first line is exactly three dashes, and so is the last.

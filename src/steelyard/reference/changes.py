@@ -10,12 +10,13 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there, sweep, sync_directory, write_all, write_atomic
 from steelyard.errors import SourceError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.locking import PATIENCE, Lock
 from steelyard.reference.names import canonical_spec
 from steelyard.version import __version__

@@ -25,12 +25,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import did_you_mean, is_share_of_reference, nearest, ratio_columns
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys

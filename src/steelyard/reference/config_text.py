@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 Tables = Mapping[str, Mapping[str, Any]]

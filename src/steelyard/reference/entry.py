@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
+
+from steelyard.late_dataclass import dataclass
 
 SPEC_DEFAULTS: dict[str, str | None] = {
     "dtype": "auto",

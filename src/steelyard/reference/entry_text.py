@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, SequenceNode, comments
 from steelyard.yaml_text import mapping_lines, pair_lines, scalar_text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry_text import Splice, line_end, line_start
 
 INDEX = "model-index"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry
 from steelyard.reference.strict_yaml import LIMIT, MappingNode, Node, ScalarNode, SequenceNode, comments, decode, parse
 from steelyard.reference.task_file import task_file_of

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError, with_article
+from steelyard.late_dataclass import dataclass
 from steelyard.options import nearest, nearest_few
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry, TaskDefaults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import ge
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels, WholeNumbers
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.design import take
 from steelyard.tally.spelling import label_order
 from steelyard.tally.whole_numbers import picked, places_of, text_order

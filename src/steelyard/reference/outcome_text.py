@@ -15,12 +15,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from operator import ge
 from typing import TYPE_CHECKING, Any
 
 from steelyard.items import Labels
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

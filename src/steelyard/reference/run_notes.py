@@ -11,12 +11,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.redaction import redact
 
 SCHEMA = 1

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.yaml_text import UNSPEAKABLE
 
 _COMMENT = re.compile(r"(?:(?<=\s)|(?<=[\[\]{},:])|^)#[^\r\n]*", re.MULTILINE)

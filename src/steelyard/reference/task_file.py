@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import check_spec_keys, entry_of, normal_spec, same
 from steelyard.reference.entry_text import (

@@ -6,12 +6,13 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.atomic import read_if_there, remove_file, sweep, write_atomic
 from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.locking import TRIES, Lock, is_held, never_rests
 from steelyard.reference.changes import Change, append_changes, changes_of, check_appendable, mend_history, parsed_line, rewrite_history
 from steelyard.reference.lookup import ReferenceLocation, make_directory

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import figure, nearest, power_of_ten, steady
 from steelyard.render.terminal import GAP, ascii_text, display_width, label, right, shorten, widest
 from steelyard.results.plan import Curve

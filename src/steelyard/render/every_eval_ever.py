@@ -8,11 +8,11 @@ import math
 import re
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find
 from steelyard.render.digits import steady
 from steelyard.results.measurement import Interval, Measurement, Row

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import EMPTY

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.render.formats import result_text as result_text
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import steadied
 from steelyard.results.base import Result
 

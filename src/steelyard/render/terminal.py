@@ -11,8 +11,8 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find
 from steelyard.render.digits import EMPTY, interval_word, nearest, power_of_ten, row_texts, steady
 from steelyard.render.page import Estimates, RowBlock, RowGroup

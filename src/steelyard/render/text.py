@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render import page as of
 from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import NONE

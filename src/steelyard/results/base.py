@@ -7,13 +7,14 @@ says where JSON differs: `said_as("metrics")` gives it another name there, `said
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, field, fields
 from enum import Enum
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from steelyard.errors import UsageError, with_article
+from steelyard.late_dataclass import dataclass
 from steelyard.results.display import Displayable
 
 CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name

@@ -7,9 +7,9 @@ found is UNSAID.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import UNSAID, ResultPart, said_as
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import KINDS, Plain, Result, ResultPart, filled
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement

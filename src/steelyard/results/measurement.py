@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
 from steelyard.results.details import RowDetails
 from steelyard.tally.counts import Counts

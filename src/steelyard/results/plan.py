@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart
 from steelyard.results.details import PlanDetails
 

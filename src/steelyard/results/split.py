@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart, said_as
 
 
@@ -54,7 +54,7 @@ class DataSplit(Result):
     strata: tuple[SplitStratum, ...]
     written: bool
     conclusion: str
-    assigned: Any = said_as(None, default=None)  # noqa: RUF009 - it makes a field
+    assigned: Any = said_as(None, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart, filled, said_as
 from steelyard.results.comparison import Difference, System, Test
 from steelyard.results.details import VerdictDetails

@@ -7,10 +7,11 @@ this table alone, so everything after counting costs the same for a thousand ite
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.errors import DataError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.spelling import label_order
 
 if TYPE_CHECKING:

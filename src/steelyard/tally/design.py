@@ -7,7 +7,7 @@ item with r repeats has weight 1/r in each of them, so that repeats never pass f
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.counts import MISSING, Counts, declared
 from steelyard.tally.sums import SparseRows, Sums, tally_groups, tally_items
 

@@ -7,11 +7,12 @@ right. So pairing happens before counting, and this is its tally.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.errors import DataError
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.counts import Counts, Kind, whole
 
 if TYPE_CHECKING:

@@ -11,12 +11,13 @@ most promising, and are counted as unsure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.shingles import Hashes, Shingled
 
 CANDIDATES = 10_000_000  # pairs that are compared in full

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.items import Items, Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
+
+from steelyard.late_dataclass import dataclass
 
 CHUNK = 1 << 13  # texts that are made comparable together
 BETWEEN = "\x01"  # between two texts; no white space, so that it stays when words are taken apart

@@ -7,10 +7,10 @@ metric of a table is a function of its margins. Resampling units is resampling r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,11 +19,18 @@ from steelyard.questions.compare import from_sources as compare_engine
 from steelyard.read.engines import joining as id_join
 from steelyard.read.engines.duckdb_table import literal, quoted
 from steelyard.read.engines.joining import joint, meet
+from steelyard.read.files import delimited
 from steelyard.read.open_source import Source, open_source
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import count_joint, match
 
 Rows = Sequence[tuple[Any, ...]]
+
+
+@pytest.fixture(autouse=True)
+def no_file_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small CSV files are read without an engine, and here the engine is asked."""
+    monkeypatch.setattr(delimited, "SMALL", 0)
 
 
 def save(path: Path, names: Sequence[str], rows: Rows, types: Sequence[str] = ()) -> Path:

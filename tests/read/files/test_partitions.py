@@ -130,6 +130,7 @@ def test_a_pattern_of_partitions_is_no_name(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("ending", FORMATS[:3])
 def test_hundreds_of_files(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_lines, "SMALL", 0)
+    monkeypatch.setattr(delimited, "SMALL", 0)
     first = save(tmp_path / f"0000.{ending}", answers(0, 1, n=2))
     content = first.read_bytes()
     for place in range(1, 300):
@@ -163,6 +164,7 @@ def test_the_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_csv_is_regular_wherever_a_chunk_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chunk that ends one byte after a newline is no blank line: the file stays with the engine."""
+    monkeypatch.setattr(delimited, "SMALL", 0)
     path = save(tmp_path / "a.csv", answers(0, 5))
     for size in range(3, 40):
         monkeypatch.setattr(delimited, "_CHUNK", size)
@@ -175,6 +177,7 @@ def test_a_csv_is_regular_wherever_a_chunk_ends(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_large_csv_is_read_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
     path = save(tmp_path / "a.csv", answers(0, 7))
     small = opened(path)
     monkeypatch.setattr(delimited, "HELD", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
@@ -19,6 +19,7 @@ from steelyard.infer.paired.decision import (
     two_sample_p,
 )
 from steelyard.infer.planning import power
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
 from steelyard.results.verdict import JudgedSlice, SliceFamily

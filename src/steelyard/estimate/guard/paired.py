@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from steelyard.infer.paired.ratio import MeanRatio, RatioTest, ShareRatio, right
 from steelyard.infer.planning import power
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find, is_share, parse
 from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.exact_mcnemar import LOOKS
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
 from steelyard.items import Items, Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results.verdict import WORSENING
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from steelyard.infer.normal import STANDARD, wilson
 from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.late_dataclass import dataclass
 
 FULL, NONE = 5.0, 15.0  # misses below which Wilson's ends count in full, and from which they do not count
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 FEWEST = 5  # groups, below which nothing is said about their spread

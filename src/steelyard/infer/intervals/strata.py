@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.intervals.sums import student
 from steelyard.infer.normal import tail, wilson
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.infer.intervals.sums import student
 from steelyard.infer.normal import tail
 from steelyard.infer.paired.mcnemar import check_alternative, from_tails
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 Differences = Sequence[float] | FloatArray

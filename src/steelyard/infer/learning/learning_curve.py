@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.normal import tail
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 STEEPEST, FLATTEST = 5.0, 0.02  # beyond them a curve is a step, or cannot be told from a constant

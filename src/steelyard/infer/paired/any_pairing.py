@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 from steelyard.errors import DataError
 from steelyard.infer.paired.mcnemar import mcnemar_midp
+from steelyard.late_dataclass import dataclass
 
 Counted = tuple[int, int]  # the fewest and the most items that may have been right
 

@@ -8,7 +8,6 @@ too sure. Two items that are not there, at -reach and +reach, keep the spread ho
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from steelyard.errors import DataError
 from steelyard.infer.intervals.sums import student
 from steelyard.infer.normal import tail
 from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

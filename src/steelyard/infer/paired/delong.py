@@ -9,7 +9,6 @@ equal rankings then give exactly 0. With few items of a class see `auc_differenc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
 from steelyard.infer.paired.decision import satterthwaite
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.late_dataclass import dataclass
 from steelyard.tally.scores import ScoreTable
 
 FloatArray = npt.NDArray[np.float64]

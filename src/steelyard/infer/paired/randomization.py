@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.resampling.bootstrap import BLOCK, Degenerate
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.table import Margins, TableStatistic
 from steelyard.tally.joint import JointCounts
 

@@ -9,7 +9,6 @@ then one matrix product.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.paired.randomization import TIE, check_exchanges, symmetric_p
 from steelyard.infer.paired.signed_sums import signed_sum_tail
 from steelyard.infer.paired.within_items import Kinds, lattice_tails
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

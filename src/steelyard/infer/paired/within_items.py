@@ -9,7 +9,7 @@ mean of r runs have different laws even for one and the same model.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from steelyard.infer.paired.mcnemar import MIRRORED, check_alternative, from_tai
 from steelyard.infer.paired.randomization import TIE, check_exchanges
 from steelyard.infer.resampling.bootstrap import BLOCK
 from steelyard.infer.rounding import without_rounding
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

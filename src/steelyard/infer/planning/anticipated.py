@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.special import betainc, betaincinv, betaln, expit, gammaln, log_expit
 
 from steelyard.infer.planning.precision_goal import Array, at_least
 from steelyard.infer.posterior.beta import TAIL, logit_nodes
+from steelyard.late_dataclass import dataclass
 
 NODES = 128  # of the quadrature for a beta-binomial tail: its error is below 1e-12
 REACH = 9.0  # standard deviations on either side: what is left out is below 1e-18

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from steelyard.infer.planning.assurance import items_for_assurance
 from steelyard.infer.planning.lengths import worst_outcome
 from steelyard.infer.planning.precision_goal import Array, PrecisionGoal
 from steelyard.infer.planning.search import binomial_weights
+from steelyard.late_dataclass import dataclass
 
 LOOKS = 2_000  # more looks than this change the mean by less than a batch and cost seconds
 LOOKS_UNDER_LAW = 500

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import lower_tail, quantile
+from steelyard.late_dataclass import dataclass
 
 Variance = Callable[[float], float]
 MOST = 10**12  # items; beyond it the answer is "never"

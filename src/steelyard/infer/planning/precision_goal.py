@@ -7,7 +7,7 @@ of them. A test keeps the two spellings equal.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import betainc, betaincinv
 
 from steelyard.infer.normal import tail, z_value
+from steelyard.late_dataclass import dataclass
 
 Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]

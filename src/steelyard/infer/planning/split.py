@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainc
 
 from steelyard.infer.normal import z_value
+from steelyard.late_dataclass import dataclass
 
 _TAIL = 9.0  # standard deviations of a binomial that are summed over; what lies beyond has probability below 1e-15
 _GRID = 240

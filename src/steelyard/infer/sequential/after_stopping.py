@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from steelyard.infer.normal import wilson
 from steelyard.infer.posterior.beta import find_root
 from steelyard.infer.sequential.brownian import Paths
 from steelyard.infer.sequential.sequential_binomial import Law
+from steelyard.late_dataclass import dataclass
 
 NARROWEST = 1e-9  # from the ends of 0..1: a share of losses is searched between them
 FARTHEST = 40.0  # standard errors: no drift is searched beyond

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -13,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.empirical_likelihood import INSIDE
 from steelyard.infer.sequential.sequential_mcnemar import PRIOR_DISAGREEMENTS, PRIOR_ITEMS
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 Law = tuple[tuple[float, float], ...]  # (value, probability)

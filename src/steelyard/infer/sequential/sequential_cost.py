@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -32,6 +31,7 @@ from steelyard.infer.sequential.sequential_mcnemar import (
     items_at_most,
 )
 from steelyard.infer.sequential.spending import design
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -9,7 +9,6 @@ disagreement, which nobody has to know beforehand. Only what a run costs depends
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.sequential_binomial import Law
 from steelyard.infer.sequential.spending import Boundaries, design, spent
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 ALPHA_SPENDING = "hsd:-1"

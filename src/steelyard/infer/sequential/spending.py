@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.posterior.beta import find_root
 from steelyard.infer.sequential.brownian import Paths
+from steelyard.late_dataclass import dataclass
 
 SPENDINGS = "hsd:GAMMA, obrien-fleming, pocock, power:RHO"
 

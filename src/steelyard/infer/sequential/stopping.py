@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

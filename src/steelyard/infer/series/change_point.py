@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.series.drift import Start
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 LEAST = 2  # runs on either side of a change

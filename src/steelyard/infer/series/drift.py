@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import tail
+from steelyard.late_dataclass import dataclass
 
 FloatArray = npt.NDArray[np.float64]
 NORMAL = 10_000  # variance of a number of right items from which its law is normal enough

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find
 from steelyard.results.history import PastRun
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from steelyard.history.store import History
 from steelyard.infer.normal import wilson
 from steelyard.infer.series.change_point import LEAST, change_point, e_process_first, e_process_pooled
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.options import checked, documented, within
 from steelyard.questions.history.export import every_run

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
+from steelyard.late_dataclass import dataclass
 from steelyard.options import checked, coin_flips, documented, number, probability, whole
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -17,6 +17,7 @@ from steelyard.infer.planning.assurance import assurance, items_for_assurance, l
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
+from steelyard.late_dataclass import dataclass
 from steelyard.options import checked, documented, source_keywords
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.infer.planning.anticipated import Anticipated
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LabelMetric
 

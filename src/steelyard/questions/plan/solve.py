@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.infer.planning import power as normal
+from steelyard.late_dataclass import dataclass
 from steelyard.questions.plan.variance import ItemVariance
 
 

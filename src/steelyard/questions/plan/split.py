@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +17,7 @@ from steelyard.estimate.measure_options import settle
 from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.planning.split import Expected, best_whole, edge, expected_wilson
 from steelyard.infer.resampling.bootstrap import check_draws
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
 from steelyard.options import documented, number, whole
 from steelyard.results import signature

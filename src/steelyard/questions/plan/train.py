@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from steelyard.estimate.curve_points import points_of
 from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
+from steelyard.late_dataclass import dataclass
 from steelyard.options import documented, number
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.infer.planning import power
+from steelyard.late_dataclass import dataclass
 
 HALF = 0.5
 WHAT_IF = {"sigma": (0.8, 1.25), "sd": (0.8, 1.25), "discordance": (0.5, 2.0)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.el_cost import Law, adjusted_law, averaged_law, expected_ends
+from steelyard.late_dataclass import dataclass
 
 SMALL_POOL = 3  # times the items of the mean healthy run: below that the pool is hardly larger than the run
 USUAL_ACCURACY = 0.75  # where none was given; items of mean runs hardly depend on it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import settle_rule, unit_of
 from steelyard.estimate.guard.source import ratio_has_percent, within_unit
 from steelyard.items import Items
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options import share_of_reference

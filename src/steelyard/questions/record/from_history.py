@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.history.store import History
+from steelyard.late_dataclass import dataclass
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.changes import checked_reason, commit_of, who
 from steelyard.reference.entry import Entry

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry, TaskDefaults
 
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from steelyard.atomic import read_if_there
 from steelyard.declared.references import IMPORT
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
+from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
 from steelyard.metrics.catalogue import is_share, parse
 from steelyard.options import documented

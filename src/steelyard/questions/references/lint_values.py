@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import GuardRule, is_better_higher
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import is_share, parse
 from steelyard.questions.references.detectable import Detectable, gate_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there, write_atomic
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
+from steelyard.late_dataclass import dataclass
 from steelyard.options import did_you_mean, documented
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from steelyard.declared.split import CHECK_OPTIONS, COMMON_OPTIONS, THRESHOLD, WORDS
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import documented, number, whole
 from steelyard.read.encode import NotANumber, number_of, text_of
 from steelyard.read.engines.duckdb_table import EngineTable

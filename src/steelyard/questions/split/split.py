@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from steelyard.declared.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import documented, seed_of
 from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
 from steelyard.questions.split.writing import left_over, places_of, write_parts

@@ -7,7 +7,7 @@ import glob
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from steelyard.evaluate.task.presets import PRESET
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE, SuiteJudgement
+from steelyard.late_dataclass import dataclass
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
 from steelyard.reference.config import TIERS

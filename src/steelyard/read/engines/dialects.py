@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.late_dataclass import dataclass
 
 BUCKET_DIGITS = 3  # hexadecimal: 4,096 buckets
 

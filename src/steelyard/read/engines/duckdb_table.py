@@ -11,11 +11,11 @@ import contextlib
 import re
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
+from steelyard.late_dataclass import dataclass
 from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct
 from steelyard.read.engines import memory as allowance

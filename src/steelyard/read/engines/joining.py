@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from steelyard.late_dataclass import dataclass
 from steelyard.read.encode import text_of
 from steelyard.read.engines.duckdb_table import EngineTable, Scan, connect, literal
 from steelyard.read.source import Source

@@ -7,10 +7,10 @@ not leave the engine, except three examples in the report of a pairing that did 
 # ruff: noqa: S608 - SQL is built here from quoted identifiers; values of users are parameters
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.engines import portable
 from steelyard.read.engines.joining import EXAMPLES, FEW, OUTCOME, Meeting, only_right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable, plain_value

@@ -11,10 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 
 DEFAULT = 800 * 10**6  # bytes; large joins under it take no longer than with more, although they spill to disk
 LEAST = 64 * 10**6  # below it DuckDB cannot hold the buffers of one file

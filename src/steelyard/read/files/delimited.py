@@ -13,11 +13,11 @@ import csv
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, too_little
 from steelyard.read.engines.memory import watched
 from steelyard.read.files.formats import check_text, partition_keys
@@ -26,6 +26,7 @@ from steelyard.read.table import MemoryTable, SourceTable
 
 MAX_FIELD = 64 << 20  # characters in one field
 _CHUNK = 256 << 10  # what the cache of a core holds
+SMALL = 128 << 10  # bytes of all files that are read here, before DuckDB would have been loaded
 _DELIMITERS = (",", "\t", ";", "|")
 
 
@@ -51,7 +52,8 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
     warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
     kept = [name for name in (*names, *keys) if wanted(name)]
     names += keys
-    if all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
+    size = sum(os.path.getsize(shape.file.plain) for shape in shapes)
+    if size > SMALL and all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
         table = _by_engine(shapes, names, kept)
         if table is not None:
             return table, warnings

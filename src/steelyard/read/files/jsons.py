@@ -7,10 +7,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SourceError, with_article
+from steelyard.late_dataclass import dataclass
 from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, quoted, too_little
 from steelyard.read.engines.memory import tell, watched
 from steelyard.read.files.formats import check_text, partition_keys

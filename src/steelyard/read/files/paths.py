@@ -14,10 +14,11 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, BinaryIO
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import nearest
 from steelyard.read.files.formats import compression_of, format_of, format_of_name, is_partition
 

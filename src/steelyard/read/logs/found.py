@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.logs.log import PARAMETERS, Choices, Log, SeveralError, pick_latest
 
 

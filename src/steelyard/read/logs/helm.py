@@ -13,10 +13,11 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import AmbiguityError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.logs.documents import digest, document, listed_in, malformed, text_or_none
 from steelyard.read.logs.log import Choices, Log, choice_of, pick
 from steelyard.read.logs.own_number import own_mean

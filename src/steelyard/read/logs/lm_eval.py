@@ -18,10 +18,10 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.files.formats import check_text
 from steelyard.read.files.jsons import once_each
 from steelyard.read.files.paths import open_file

@@ -10,10 +10,10 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.late_dataclass import dataclass
 from steelyard.read.files.formats import check_text
 from steelyard.read.files.paths import open_file
 from steelyard.read.logs.log import Choices, pick, pick_latest

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import AmbiguityError, UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.options import nearest
 
 # The parameter of each choice. A reference has a task and a model too, so those of a log have names that mean one thing everywhere.

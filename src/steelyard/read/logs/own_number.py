@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import SteelyardError
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render.pages import measurement
 from steelyard.results.measurement import Measurement, Row
 

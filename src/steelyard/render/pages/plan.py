@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import NONE, figure, nearest, power_of_ten
 from steelyard.render.page import (
     ALL,

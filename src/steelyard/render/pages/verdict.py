@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import NONE, figure, fixed, look_alike, p_text, percent, power_of_ten
 from steelyard.render.page import (
     DRAWN,

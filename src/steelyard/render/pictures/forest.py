@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from steelyard.late_dataclass import dataclass
 from steelyard.render.curve_text import Scale, even_scale
 from steelyard.render.digits import ends_of, figure, row_texts
 from steelyard.render.pictures.canvas import FAINT, GOAL, HALO, INK, SEEN, dot, line, picture, text

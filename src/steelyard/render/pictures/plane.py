@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.render.curve_text import Place, Scale, even_scale, sorted_line, x_scale, y_scale
 from steelyard.render.digits import figure
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text

@@ -1,0 +1,150 @@
+"""Our `dataclass` against the standard library's: the same class under both decorators, asked the same things."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import subprocess
+import sys
+from typing import Any, ClassVar
+
+import pytest
+
+from cases import every
+from steelyard import late_dataclass
+
+WAYS = {
+    "frozen, slots": {"frozen": True, "slots": True},
+    "frozen, slots, keywords": {"frozen": True, "slots": True, "kw_only": True},
+    "frozen": {"frozen": True},
+    "frozen, compared by identity": {"frozen": True, "slots": True, "eq": False},
+    "frozen, shown by itself": {"frozen": True, "slots": True, "repr": False},
+    "may change": {"slots": True},
+    "referred to weakly": {"frozen": True, "slots": True, "weakref_slot": True},
+    "plain": {},
+}
+
+
+def made(decorator: Any, **way: bool) -> Any:
+    @decorator(**way)
+    class Thing:
+        """A thing."""
+
+        count: ClassVar[int] = 7
+        name: str
+        size: float = dataclasses.field(default=1.5, compare=False)
+        parts: list[int] = dataclasses.field(default_factory=list, repr=False)
+        doubled: float = dataclasses.field(init=False, default=0.0)
+        last: tuple[int, ...] = dataclasses.field(default=(), kw_only=True)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "doubled", 2 * self.size)
+
+    return Thing
+
+
+def outcome(call: Any) -> Any:
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error).replace("__init__()", "")
+
+
+def asked(cls: Any) -> dict[str, Any]:
+    """What can be asked of a class and of its objects, as far as it can be compared between two classes of one name."""
+    one, same, other = cls(name="a", last=(1,)), cls(name="a", size=9.0, last=(1,)), cls(name="b")
+    return {
+        "signature": str(inspect.signature(cls)),
+        "fields": [(f.name, f.type, f.init, f.repr, f.compare, f.kw_only) for f in dataclasses.fields(cls)],
+        "match": getattr(cls, "__match_args__", None),
+        "slots": getattr(cls, "__slots__", None),
+        "frozen": cls.__dataclass_params__.frozen,
+        "values": dataclasses.asdict(one),
+        "fresh parts": one.parts is not other.parts,
+        "shown": repr(one).split(" at ")[0].split(".<locals>.")[-1],
+        "equal": (one == same, one == other, one != other, one == 3, one == cls(name="a", parts=[1], last=(1,))),
+        "hash": outcome(lambda: hash(one) == hash(same)),
+        "assigned": outcome(lambda: setattr(one, "name", "c")),
+        "assigned anew": outcome(lambda: setattr(one, "unknown", "c")) is None,  # with slots, Python's own message is about super()
+        "deleted": outcome(lambda: delattr(same, "name")),
+        "replaced": dataclasses.asdict(dataclasses.replace(other, name="c", last=(2,))),
+        "copied": [dataclasses.asdict(each(other)) for each in (copy.copy, copy.deepcopy)],
+        "too few": outcome(cls),
+        "unknown": outcome(lambda: cls(name="a", colour=1)),
+        "too many": type(outcome(lambda: cls("a", 1, [], (2,), 5, 6))),
+    }
+
+
+@every("way", WAYS)
+def test_it_answers_as_the_standard_library_does(way: str) -> None:
+    theirs, ours = made(dataclasses.dataclass, **WAYS[way]), made(late_dataclass.dataclass, **WAYS[way])
+    assert asked(ours) == asked(theirs)
+
+
+def test_each_kind_may_inherit_from_the_other() -> None:
+    for below, above in ((late_dataclass.dataclass, dataclasses.dataclass), (dataclasses.dataclass, late_dataclass.dataclass)):
+
+        @above(frozen=True, slots=True, kw_only=True)
+        class Base:
+            """A base."""
+
+            a: int
+
+        @below(frozen=True, slots=True, kw_only=True)
+        class Child(Base):
+            """A child."""
+
+            b: int = 2
+
+        child = Child(a=1)
+        assert (child.a, child.b) == (1, 2)
+        assert child == Child(a=1, b=2) != Child(a=2)
+        assert [each.__dataclass_params__.frozen for each in (Base, Child)] == [True, True]
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            child.a = 3
+
+
+def test_a_method_that_the_class_wrote_itself_stays() -> None:
+    @late_dataclass.dataclass(frozen=True, slots=True)
+    class Own:
+        """With words of its own."""
+
+        a: int
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 3
+
+    assert (repr(Own(1)), Own(1) == Own(2), hash(Own(5))) == ("own", True, 3)
+
+
+def test_objects_with_slots_are_pickled() -> None:
+    from steelyard.results.measurement import Interval
+
+    interval = Interval(low=0.25, high=0.75, confidence_level=0.95, method="wilson", side="two-sided")
+    assert pickle.loads(pickle.dumps(interval)) == interval
+
+
+def test_nothing_is_compiled_before_an_object_is_made() -> None:
+    script = (
+        "import builtins, dataclasses\n"
+        "seen, plain = [], exec\n"
+        "builtins.exec = lambda text, *rest: (seen.append(text), plain(text, *rest))[1]\n"
+        "from steelyard.late_dataclass import dataclass\n"
+        "seen.clear()\n"
+        "@dataclass(frozen=True, slots=True)\n"
+        "class A:\n"
+        "    'A class.'\n"
+        "    a: int\n"
+        "assert not seen, seen\n"
+        "A(1); A(2)\n"
+        "assert len(seen) == 1, seen\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
