@@ -71,6 +71,15 @@ class ItemMeans(NamedTuple):
     ends: tuple[float, float] | None
 
 
+class UnitSums(NamedTuple):
+    """The sums of each unit in two runs; of groups also their sizes and the effects of single items, as in `compare_units`."""
+
+    baseline: Any
+    candidate: Any
+    sizes: Any
+    single: Any
+
+
 @dataclass(slots=True, kw_only=True)
 class Evidence:
     """The parts of a Comparison that the method families fill in.
@@ -104,6 +113,7 @@ class Evidence:
     correlation: float | None = None
     table: Any = None
     means: ItemMeans | None = None  # what a mean difference was computed from
+    sums: UnitSums | None = None  # what a difference of ratios of sums was computed from
     drawn: bool = False  # whether a number besides interval and test depends on the seed
     details: ComparisonDetails = field(default_factory=ComparisonDetails)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import UNITS, offered
-from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.evidence import Evidence, UnitSums
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
@@ -67,6 +67,7 @@ def compare_units(
         test=_test(a, b, statistic, metric, asked),
         error=error,
         df=df,
+        sums=UnitSums(a, b, sizes, single) if metric.of_ratio else None,
         details=ComparisonDetails(groups=len(a), units=len(a)) if grouped else ComparisonDetails(),
     )
     worth: dict[str, Any] = {}

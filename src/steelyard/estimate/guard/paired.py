@@ -109,7 +109,7 @@ class PairedJudgement:
         return student_p(away, found.error, self._units - 1 if found.df is None else found.df), "t"
 
     def _ratio(self) -> RatioTest:
-        """The test of run / reference: of two shares, or of two means."""
+        """The test of run / reference: of two shares, means, ratios of sums, or perplexities."""
         if self.rule.target == "runs":
             raise UsageError(
                 "A share of the reference cannot be asked with target='runs', which is about these very items.",
@@ -118,7 +118,7 @@ class PairedJudgement:
             )
         if self._outcomes:
             return relative.share_ratio(*self._lost_and_gained(), self.found, self.metric, self.rule)
-        return relative.mean_ratio(self.found, self.metric, self.rule)
+        return relative.ratio_of(self.found, self.metric, self.rule)
 
     @property
     def _centre(self) -> float:
@@ -353,10 +353,10 @@ class PairedJudgement:
         least = max(FEWEST, self._units + 1)
         return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
 
-    def ratio_found(self, ratio: RatioTest) -> dict[str, float | None]:
+    def ratio_found(self, ratio: RatioTest) -> dict[str, Any]:
         """run / reference with its two one-sided bounds."""
         low, high = relative.ratio_bounds(ratio, self.rule)
-        return {"estimate": ratio.estimate, "lower": low, "upper": high}
+        return {"estimate": ratio.estimate, "lower": low, "upper": high, "method": ratio.name}
 
     def pooled_facts(self) -> dict[str, Any]:
         """What a suite pools of this task; nothing where its p-value has to speak for it: groups, margins, weights, these very runs."""

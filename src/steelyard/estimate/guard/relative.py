@@ -1,24 +1,29 @@
 """A guard that asks for a share of the reference: at least 99% of it, a loss of 5% of it tolerated.
 
-Right or wrong on the same items has the score test of the ratio, means of scores Fieller's. What has no ratio is refused: a
-reference of 0, scores below 0, scales that do not begin at 0.
+Right or wrong on the same items has the score test of the ratio, means of scores and ratios of sums Fieller's, perplexity the t of
+its log. What has no ratio is refused: a reference of 0, scores below 0, scales that do not begin at 0.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.evidence import Evidence, ItemMeans
+from steelyard.estimate.evidence import Evidence, ItemMeans, UnitSums
+from steelyard.estimate.fallback import or_none
 from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.paired_units import units_tally
+from steelyard.infer.intervals.mean import unseen_difference
 from steelyard.infer.intervals.sums import groups_of, spread
 from steelyard.infer.paired.bounded_t import possible_range
-from steelyard.infer.paired.ratio import MeanRatio, RatioTest, ShareRatio
+from steelyard.infer.paired.ratio import LogRatio, MeanRatio, RatioTest, ShareRatio, SumsRatio
+from steelyard.infer.paired.sums import difference_statistic
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import QUOTIENT
+from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
 from steelyard.tally.sums import tally_groups
 
 NO_ZERO = "give margin and theta in the scale of the scores"
@@ -35,30 +40,26 @@ def share_ratio(lost: int, gained: int, found: Evidence, metric: Metric, rule: G
     return ShareRatio(both=counted - down, gained=up, lost=down, n=found.n)
 
 
-def mean_ratio(found: Evidence, metric: Metric, rule: GuardRule) -> MeanRatio:
-    """The ratio of two means of numbers from 0 up, over items or groups."""
+def ratio_of(found: Evidence, metric: Metric, rule: GuardRule) -> RatioTest:
+    """The ratio of two means of numbers from 0 up, of two ratios of sums, or of two perplexities, over items or groups."""
     means = found.means
+    if found.sums is not None and isinstance(metric, SumsMetric):
+        return _of_logs(found.sums, metric) if metric.through is not None else _of_sums(found, found.sums, metric, rule)
     if found.details.n_effective is not None:
         raise UsageError(
             "A share of the reference cannot be asked of items with weights.", got="weights", need="items that count alike", hint=NO_ZERO
         )
     if means is None:
         raise UsageError(
-            f"A share of the reference needs right or wrong, or a mean of scores, not {metric.name}.",
-            got=f"{metric.name}, which is neither",
-            need="right or wrong, or a mean of scores",
+            f"A share of the reference needs right or wrong, a mean of scores, or a ratio of sums, not {metric.name}.",
+            got=f"{metric.name}, which is none of them",
+            need="right or wrong, a mean of scores, or a ratio of sums",
             hint=NO_ZERO,
         )
     begins = means.ends[0] if means.ends is not None else rule.range[0] if rule.range is not None and metric.mean_of_scores else 0.0
     least = min(float(means.baseline.min()), float(means.candidate.min()))
     if begins != 0 or least < 0:
-        said = f"scores that begin at {begins:g}" if begins else f"a score of {least:g}"
-        raise UsageError(
-            f"A share of the reference means nothing for {said}: it needs a scale on which 0 is nothing at all.",
-            got=said,
-            need="scores from 0 up",
-            hint=NO_ZERO,
-        )
+        raise _no_zero(f"scores that begin at {begins:g}" if begins else f"a score of {least:g}")
     if not float(means.baseline.max()) > 0:
         raise _nothing("every score of the reference is 0")
     ends = means.ends or possible_range(means.baseline, means.candidate)
@@ -94,6 +95,83 @@ def _of_means(means: ItemMeans, grouped: bool, largest: float, candidate: Any) -
 
 def _groups(means: ItemMeans, d: Any) -> Any:
     return tally_groups(np.stack([np.ones(len(d)), d], axis=1), means.unit, means.units)
+
+
+def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRule) -> SumsRatio:
+    """The ratio of two ratios of sums. Without groups the variance at any ratio follows from those of both runs and of the difference."""
+    least = min(float(side[:, 1].min()) for side in (sums.baseline, sums.candidate))
+    if least < 0:
+        raise _no_zero(f"sums of {least:g}")
+    assert found.baseline is not None
+    assert found.candidate is not None
+    variance = _variances(sums, metric.statistic)
+    (alone, df), (run, _), (both, _) = variance(1.0, 0.0), variance(0.0, 1.0), variance(1.0, 1.0)
+
+    def of_items(ratio: float) -> tuple[float, float]:
+        return max(0.0, ratio * both + (1 - ratio) * (run - ratio * alone)), df
+
+    def unchanged(level: float) -> tuple[float, float]:
+        low, high = (1 + end / ratio.baseline for end in _unseen(sums, metric.statistic, level))
+        return max(0.0, low), high
+
+    ratio = SumsRatio(
+        baseline=found.baseline,
+        candidate=found.candidate,
+        units=len(sums.baseline),
+        own=(alone, df),
+        spread=of_items if sums.sizes is None else lambda ratio: variance(ratio, 1.0),
+        unchanged=unchanged if np.array_equal(sums.baseline, sums.candidate) else None,
+    )
+    if ratio.p_of_none >= rule.alpha:
+        raise DataError(
+            f"A share of the reference cannot be judged: {ratio.baseline:g} is not clear of 0 by its own noise.",
+            got=f"a reference of {ratio.baseline:g} with a standard error of {math.sqrt(alone):.3g}",
+            need="a reference clear of 0",
+            hint="more items, or margin and theta in the scale of the scores",
+        )
+    return ratio
+
+
+def _of_logs(sums: UnitSums, metric: SumsMetric) -> LogRatio:
+    """The ratio of two perplexities: e to the power of the difference of their mean losses."""
+    assert metric.through is not None
+    inner, outwards = metric.through.statistic, metric.through.outwards
+    here, there = (float(inner.value(side.sum(0))) for side in (sums.baseline, sums.candidate))
+    variance, df = _variances(sums, inner)(1.0, 1.0)
+
+    def unchanged(level: float) -> tuple[float, float]:
+        low, high = _unseen(sums, inner, level)
+        return outwards(low), outwards(high)
+
+    same = np.array_equal(sums.baseline, sums.candidate)
+    return LogRatio(difference=there - here, variance=variance, df=df, units=len(sums.baseline), unchanged=unchanged if same else None)
+
+
+def _variances(sums: UnitSums, statistic: SumStatistic) -> Callable[[float, float], tuple[float, float]]:
+    """Variance and degrees of freedom of so many times the run minus so many times the reference; 0 where there is no spread."""
+    tally, _ = units_tally(sums.baseline, sums.candidate, statistic, sums.sizes, sums.single)
+    columns = sums.baseline.shape[1]
+
+    def of(reference: float, run: float) -> tuple[float, float]:
+        found = or_none(lambda: spread(tally, difference_statistic(statistic, columns, (reference, run))))
+        return (0.0, 1.0) if found is None else (found.variance, found.df)
+
+    return of
+
+
+def _unseen(sums: UnitSums, statistic: SumStatistic, level: float) -> tuple[float, float]:
+    """How far a new unit could move the difference where none of these differs; no bounds where they do not vary among themselves."""
+    effects = len(sums.baseline) * (sums.baseline @ statistic.gradient(sums.baseline.sum(0)))
+    return unseen_difference(effects, level) if float(np.ptp(effects)) > 0 else (-math.inf, math.inf)
+
+
+def _no_zero(said: str) -> UsageError:
+    return UsageError(
+        f"A share of the reference means nothing for {said}: it needs a scale on which 0 is nothing at all.",
+        got=said,
+        need="scores from 0 up",
+        hint=NO_ZERO,
+    )
 
 
 def _nothing(why: str) -> DataError:

@@ -71,7 +71,7 @@ def _ratio(found: GuardOutcome, rule: GuardRule) -> Difference | None:
     said = found.details.get("ratio")
     if said is None:
         return None
-    method = "ratio-score" if found.flips is not None else "fieller"
+    method = said.get("method", "fieller")
     return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))
 
 

@@ -28,17 +28,20 @@ Rows = FloatArray | SparseRows
 FEW = 14  # units whose swaps are enumerated: 16,384 outcomes
 
 
-def difference_statistic(statistic: SumStatistic, columns: int) -> SumStatistic:
-    """f(second half of the columns) - f(first half), with its gradient; what only rounding separates from 0 is 0."""
+def difference_statistic(statistic: SumStatistic, columns: int, times: tuple[float, float] = (1.0, 1.0)) -> SumStatistic:
+    """f(second half of the columns) - f(first half), with its gradient; what only rounding separates from 0 is 0.
+
+    times: what the first and the second are multiplied by before.
+    """
 
     def value(s: FloatArray) -> FloatArray:
-        here, there = statistic.value(s[..., :columns]), statistic.value(s[..., columns:])
+        here, there = times[0] * statistic.value(s[..., :columns]), times[1] * statistic.value(s[..., columns:])
         gap = np.asarray(there - here)
         with np.errstate(invalid="ignore"):
             return np.where(np.abs(gap) <= 1e-14 * np.maximum(np.abs(here), np.abs(there)), 0.0, gap)
 
     def gradient(s: FloatArray) -> FloatArray:
-        return np.concatenate([-statistic.gradient(s[:columns]), statistic.gradient(s[columns:])])
+        return np.concatenate([-times[0] * statistic.gradient(s[:columns]), times[1] * statistic.gradient(s[columns:])])
 
     return SumStatistic(value, gradient, statistic.classes)
 

@@ -503,7 +503,7 @@ def _scores(v: Verdict) -> list[Fact]:
         out.append(("Share of the reference", share_text(v.ratio.estimate), "run divided by reference"))
         ends = [(end, x) for end in ("lower", "upper") if (x := v.ratio.get(end)) is not None]
         out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", share_text(x), "") for end, x in ends]
-    if (found := v.details.get("quotient")) is not None:
+    elif (found := v.details.get("quotient")) is not None:
         between = " to ".join(f"{found[end]:.4f}" for end in ("low", "high") if found.get(end) is not None)
         out.append(
             ("Run / reference", f"{found['estimate']:.4f}", f"{between} (one-sided bounds, {percent(1 - v.alpha)})" if between else "")
