@@ -151,7 +151,7 @@ class SumsRatio:
     `spread` gives the variance and the degrees of freedom at any ratio, `own` those of the baseline alone; `unchanged`: the bounds
     where no unit differs, which show no spread. Undefined: a baseline that is not clear of 0 has no upper bound.
     Assumes: many independent units. Sums have no range, so nothing is counted in for rare large changes that nobody has seen: of
-    word error rates at the edge, 5% are called a pass where every utterance changes a little, but 58 / 25 / 12% of 50 / 200 / 1,000
+    word error rates at the edge, 5% are called a pass where every utterance changes a little, but 13 / 12% of 200 / 1,000
     utterances where about 1 in 100 fails altogether and nothing else changes. Reference: Fieller1954; CameronMiller2015, equation 11.
 
     >>> found = SumsRatio(baseline=0.1, candidate=0.12, units=50, own=(4e-5, 49), spread=lambda r: ((1 + r * r) * 4e-5, 49))
