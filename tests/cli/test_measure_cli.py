@@ -253,7 +253,7 @@ def test_seed_none_draws_one_and_prints_it(steelyard: Command, word: str) -> Non
 def test_absent_and_missing(steelyard: Command, tmp_path: Path) -> None:
     path = tmp_path / "holes.csv"
     path.write_text("truth,prediction\n" + "a,a\nb,a\nb,b\n" * 5 + "a,\n")
-    refused(steelyard("measure", path), "1 of 16 items have no prediction.", "--missing wrong", "--missing drop")
+    refused(steelyard("measure", path), "1 of 16 items have no prediction, the first in row 16.", "--missing wrong", "--missing drop")
     wrong = steelyard("measure", path, "--missing", "wrong", "--metric", "accuracy", "--format", "json")
     assert (wrong.row["estimate"], wrong.row["n"]) == (10 / 16, 16)
     assert any("count as wrong" in sentence for sentence in wrong.json["warnings"])

@@ -130,7 +130,7 @@ def refuse_fractions(truths: Iterable[str]) -> None:
         numbers = [float(name) for name in truths]
     except ValueError:
         return
-    fraction = next((x for x in numbers if not x.is_integer()), None)
+    fraction = min((x for x in numbers if not x.is_integer()), default=None)  # the same one, whoever read the file
     if fraction is not None:
         raise DataError(
             f"The truth looks like numbers, not classes ({len(numbers)} distinct numbers, such as {fraction:g}); name the metric.",
