@@ -254,13 +254,14 @@ def test_a_check_listed_five_times_does_not_hide_what_it_finds() -> None:
 @pytest.mark.usefixtures("four")
 def test_holm_over_four_guards_by_hand() -> None:
     """Losses of 4, 5, 6 and 12 have p = 2^-5, 2^-6, 2^-7, 2^-13; Holm compares them with .05/1, /2, /3 and /4 from the largest."""
-    found = suite(*[f'task = "{task}"\nresult = "lost{n}.jsonl"' for task, n in zip("abcd", (4, 5, 6, 12), strict=True)])
+    holm = 'correction = "holm"'
+    found = suite(*[f'task = "{task}"\nresult = "lost{n}.jsonl"' for task, n in zip("abcd", (4, 5, 6, 12), strict=True)], head=holm)
     assert [row["p_adjusted"] for row in found.rows] == pytest.approx([2**-5, 2 * 2**-6, 3 * 2**-7, 4 * 2**-13])
     assert [row["counts_as"] for row in found.rows] == ["regression"] * 4
-    four_alike = suite(*[f'task = "{task}"\nresult = "lost4.jsonl"' for task in "abcd"])
+    four_alike = suite(*[f'task = "{task}"\nresult = "lost4.jsonl"' for task in "abcd"], head=holm)
     assert four_alike.verdict == "pass"
     assert len([said for said in four_alike.warnings if "significant on its own" in said]) == 4
-    with_theta = suite(*[f'task = "{task}"\nresult = "lost4.jsonl"\ntheta = 0.1' for task in "abcd"])
+    with_theta = suite(*[f'task = "{task}"\nresult = "lost4.jsonl"\ntheta = 0.1' for task in "abcd"], head=holm)
     assert with_theta.verdict == "inconclusive"
 
 
@@ -268,9 +269,12 @@ def test_holm_over_four_guards_by_hand() -> None:
 @pytest.mark.parametrize(("until", "verdict"), [("2026-11-17", "pass"), ("2026-11-16", "regression")])
 def test_a_waiver_holds_until_its_day_and_stays_in_the_family(until: str, verdict: str) -> None:
     waived = f'task = "a"\nresult = "lost12.jsonl"\nwaiver = {{reason = "bug 1", until = {until}}}'
-    found = suite(waived, 'task = "b"\nresult = "base.jsonl"')
+    found = suite(waived, 'task = "b"\nresult = "base.jsonl"', head='correction = "holm"')
     assert found.verdict == verdict
     assert found.rows[0]["p_adjusted"] == pytest.approx(2 * 2**-13)
+    together = suite(waived, 'task = "b"\nresult = "base.jsonl"')  # b has no item that differs: it is no part of the family
+    assert together.verdict == verdict
+    assert together.rows[0]["p_adjusted"] == pytest.approx(2**-13)
 
 
 @pytest.mark.usefixtures("four")
