@@ -70,7 +70,7 @@ def test_every_command_is_of_the_class_that_refuses() -> None:
 def test_an_option_of_one_value_given_twice_is_refused(ask: Asked, path: tuple[str, ...], param: click.Option) -> None:
     value = ["1"] * param.nargs if param.nargs > 1 else ["1"]
     code, out, err = ask(*path, param.opts[0], *value, param.opts[0], *value)
-    assert (code, out) == (3, "")
+    assert (code, out) == (129 if path == ("bisect", "step") else 3, "")  # git takes anything else below 128 for a bad commit
     assert f"{param.opts[0]} was given 2 times" in err
 
 

@@ -88,11 +88,15 @@ def test_the_engines_that_need_no_address(run: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "address"), ADDRESSES)
-def test_nobody_there_is_told_at_once(capsys: pytest.CaptureFixture[str], run: str, option: str, address: str) -> None:
+def test_nobody_there_is_told_at_once(run: str, option: str, address: str) -> None:
+    """In a process of its own: one that has a Spark session already cannot reach for another."""
     pytest.importorskip("pyspark")
     if option == "--remote":
         pytest.importorskip("grpc_status")
-    error = refused(capsys, "measure", run, "--engine", "spark", option, address)
+    asked = [sys.executable, "-m", "steelyard", "measure", run, "--engine", "spark", option, address]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    error = told.stderr
+    assert told.returncode == 3
     assert f"Cannot reach Spark at {address.partition(';')[0]}: expected a master or a Connect server, got Connection refused" in error
 
 

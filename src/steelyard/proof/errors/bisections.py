@@ -32,11 +32,11 @@ SPREAD_WORLDS: tuple[Setting, ...] = tuple({"commits": 16, "drop": 0.05, "churn"
 
 def claims() -> Iterator[Claim]:
     quick = ({**ONE, "runs": 50},)
-    yield from declared("coverage", RIGHT, SAID, TELLING, partial(shared, RIGHT), quick=quick, full=_of(WORLDS, 100), page=PAGE)
-    yield from declared("power", CHEAP, FEW, TELLING, partial(shared, CHEAP), quick=quick, full=_of(CHEAP_WORLDS, 100), page=PAGE)
+    yield from declared("coverage", RIGHT, SAID, TELLING, partial(shared, RIGHT), quick=quick, full=_of(WORLDS, 30), page=PAGE)
+    yield from declared("power", CHEAP, FEW, TELLING, partial(shared, CHEAP), quick=quick, full=_of(CHEAP_WORLDS, 30), page=PAGE)
     small = ({"commits": 8, "drop": 0.1, "churn": 0.03, "runs": 10},)
     yield from declared(
-        "coverage", f"{RIGHT}, spread losses", SPREAD, "", partial(shared, RIGHT), quick=small, full=_of(SPREAD_WORLDS, 50), page=PAGE
+        "coverage", f"{RIGHT}, spread losses", SPREAD, "", partial(shared, RIGHT), quick=small, full=_of(SPREAD_WORLDS, 15), page=PAGE
     )
 
 

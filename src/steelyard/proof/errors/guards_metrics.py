@@ -45,7 +45,7 @@ def _trial(family: str, draw: Draw, metric: str, said: Said, settings: tuple[Set
         said={(NAME, "size"): said},
         settings=settings[:1],
         more=settings[1:],
-        runs=(120, 3000),
+        runs=(120, 800),
     )
 
 

@@ -77,7 +77,7 @@ def _season() -> Trial:
         ),
         default="growing baseline",
         page=PAGE,
-        runs=(20, 200),
+        runs=(20, 40),
         nominal=BUDGET,
     )
 

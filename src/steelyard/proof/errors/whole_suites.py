@@ -72,7 +72,7 @@ def _everywhere() -> Trial:
         ),
         default="pooled",
         page=PAGE,
-        runs=(300, 4000),
+        runs=(300, 1200),
     )
 
 
@@ -88,7 +88,7 @@ def _one_task() -> Trial:
         settings=({"tasks": 20, "items": 500, "broken": 1, "drop": 5.0},),
         default="pooled",
         page=PAGE,
-        runs=(300, 4000),
+        runs=(300, 1200),
     )
 
 
@@ -110,5 +110,5 @@ def _names() -> Trial:
         more=({"tasks": 5, "items": 500, "broken": 1}, {"tasks": 50, "items": 500, "broken": 12}),
         default="pooled",
         page=PAGE,
-        runs=(300, 4000),
+        runs=(300, 1200),
     )

@@ -192,7 +192,8 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
 def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPlan:
     """The plan of stopping, fixed before the first look."""
     rule, cases = bench.rule, prepared.cases
-    refuse_relative(rule, "A run with until='decided'")
+    if rule.relative:
+        refuse_relative(rule, "A run with until='decided'")
     if rule.theta is None:
         raise UsageError(
             "until='decided' needs theta, the drop that matters.",
