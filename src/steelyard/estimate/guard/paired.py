@@ -307,8 +307,8 @@ class PairedJudgement:
         if items > found.n:
             return {"items": items, "more": items - found.n, "why": why}
         room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
-        if room <= 1e-9 * rule.theta / self.unit:  # at theta itself, but for rounding, or beyond it, where test and formula part
-            return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies beyond theta itself"}
+        if room <= 1e-3 * rule.theta / self.unit:  # at theta itself or beyond it: no number of items would move it to a side
+            return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies at theta itself or beyond it"}
         moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
         return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
 

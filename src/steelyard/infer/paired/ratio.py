@@ -18,7 +18,7 @@ from steelyard.infer.paired.decision import smallest_p, student_p, student_reach
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.metrics.sums import exponential
 
-HALVINGS = 80  # of the stretch where a bound lies: more than a double can tell apart
+HALVINGS = 56  # of the stretch where a bound lies: as many as a double can tell apart
 SPREAD = Callable[[float], tuple[float, float]]
 ENDS = Callable[[float], tuple[float, float]]
 
