@@ -71,10 +71,7 @@ def _scores() -> Trial:
         methods=_calls("mean"),
         said=alike(METHODS, "size", "a run exactly at the edge is called so in about 5% of cases or fewer", high=0.075),
         settings=({"n": 200, "fails": "altogether"},),
-        more=tuple(
-            {"n": n, "fails": fails}
-            for n, fails in ((50, "altogether"), (50, "a little"), (200, "a little"), (1000, "altogether"), (1000, "a little"))
-        ),
+        more=tuple({"n": n, "fails": fails} for n, fails in ((50, "altogether"), (50, "a little"), (200, "a little"), (1000, "a little"))),
         default=RED,
         page=PAGE,
         runs=(150, 1000),
