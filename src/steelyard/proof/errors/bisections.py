@@ -21,7 +21,9 @@ RIGHT = "the first bad commit, names that are right"
 CHEAP = "the first bad commit, named with a tenth of the calls of git bisect"
 SAID: dict[str, Said] = {TELLING: ("at least nineteen of twenty commits it names are the right ones", Band(low=0.95))}
 FEW: dict[str, Said] = {TELLING: ("names a commit with a tenth of the calls of git bisect on all items", Band(low=0.9))}
-SPREAD: dict[str, Said] = {WHOLE: ("at least nineteen of twenty commits it names are the right ones, where the loss is spread", Band(low=0.95))}
+SPREAD: dict[str, Said] = {
+    WHOLE: ("at least nineteen of twenty commits it names are the right ones, where the loss is spread", Band(low=0.95))
+}
 ONE: Setting = {"commits": 64, "drop": 0.05, "churn": 0.03}
 WORLDS: tuple[Setting, ...] = tuple(
     {"commits": commits, "drop": drop, "churn": churn} for commits in (16, 64, 256) for drop in (0.02, 0.05, 0.1) for churn in (0.03, 0.1)
