@@ -138,6 +138,8 @@ def test_a_bare_number_is_judged_by_two_samples() -> None:
     assert found.p_value == pytest.approx(stats.norm.cdf((0.7 - 0.95 * 0.8) / error))
     assert found.verdict == "regression"
     assert sy.check(value=0.8, task="t", model="m", num_samples=1000, recovery=0.9, sigma=0.4).verdict == "pass"
+    absolute = sy.check(value=0.7, task="t", model="m", num_samples=1000, sigma=0.4)  # the bounds of the difference are the same
+    assert (found.difference.lower, found.difference.standard_error) == (absolute.difference.lower, absolute.difference.standard_error)
 
 
 def test_the_entry_the_task_and_the_suite_may_say_it(home: Path) -> None:

@@ -115,7 +115,7 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
     if new.n is not None and new.n != n_ref:
         rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
     sigma = _sigma(new, entry.value, n_new, n_ref, rule)
-    error = math.sqrt(sigma * sigma / n_new + (rule.edge(rule.margin_relative) * sigma) ** 2 / n_ref)
+    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
     return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
 
 
@@ -124,15 +124,19 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
     assert entry.value is not None
     assert entry.sigma_run is not None
     df = (entry.runs or 2) - 1
-    error = entry.sigma_run * math.sqrt(1 / new.runs + rule.edge(rule.margin_relative) ** 2 / (df + 1))
+    error = entry.sigma_run * math.sqrt(1 / new.runs + 1 / (df + 1))
+    at_edge = entry.sigma_run * math.sqrt(1 / new.runs + rule.edge(rule.margin_relative) ** 2 / (df + 1))
     d = rule.sign * (new.value - entry.value)
-    p = student_p(d, error, df, rule.margin)
+    p = student_p(d, at_edge, df, rule.margin)
     far = student_reach(df, rule.alpha)
     reach = far * error
     ratio = _ratio(new.value, entry.value, entry.sigma_run**2 / new.runs, entry.sigma_run**2 / (df + 1), far, rule)
     lower, upper = agreeing_bounds(d - reach, d + reach, p, rule.alpha, rule.margin)
     threshold = agreeing_threshold(
-        rule.sign * entry.value - rule.margin - reach, rule.sign * new.value, rule.sign * entry.value - rule.margin, worse=p <= rule.alpha
+        rule.sign * entry.value - rule.margin - far * at_edge,
+        rule.sign * new.value,
+        rule.sign * entry.value - rule.margin,
+        worse=p <= rule.alpha,
     )
     idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
     verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
@@ -188,10 +192,14 @@ def warn_of_gain(lower: float | None, rule: GuardRule) -> None:
 
 def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule) -> GuardOutcome:
     d = rule.sign * (new.value - reference)
-    offset = power.threshold_offset(error, rule.alpha) - rule.margin
+    # A margin that is a share of the reference is less uncertain than the reference, or more: by that share.
+    at_edge = (
+        error if rule.margin_relative is None else math.hypot(sigma / n_new**0.5, rule.edge(rule.margin_relative) * sigma / n_ref**0.5)
+    )
+    offset = power.threshold_offset(at_edge, rule.alpha) - rule.margin
     threshold = reference + offset if rule.higher_is_better else reference - offset
     worse = new.value < threshold if rule.higher_is_better else new.value > threshold
-    p = two_sample_p(d, error, rule.margin)
+    p = two_sample_p(d, at_edge, rule.margin)
     # Equality passes, as in the original; the last bit of p follows the comparison of the two scores, never the reverse.
     p = min(p, rule.alpha) if worse else max(p, math.nextafter(rule.alpha, 1.0))
     z = power.z_pair(rule.alpha, 0.5)[0]

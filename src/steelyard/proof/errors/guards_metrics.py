@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.errors.guards import PAGE, run_of, verdict
 from steelyard.proof.trials import Draw, Trial
 
+FloatArray = npt.NDArray[np.float64]
 DRAWS = 999
 HARDER = 0.15  # share of the problems that lose half their chance
 WORSE = 0.02  # what a ratio rises by where it does
@@ -61,21 +62,23 @@ def problems(loss: bool, law: tuple[float, float], rng: np.random.Generator, set
     return run_of(past.ravel(), trials), run_of(new.ravel(), trials)
 
 
-def _loss(metric: str, law: tuple[float, float]) -> float:
-    """What the loss takes from pass@4 or pass^4: the mean over the beta law, by its quantiles."""
+def _loss(passes: Callable[[FloatArray], FloatArray], law: tuple[float, float]) -> float:
+    """What the loss takes from a metric, by what it is of a chance to be right: the mean over the beta law, by its quantiles."""
     from scipy.special import betaincinv
 
     chance = betaincinv(*law, (np.arange(4000) + 0.5) / 4000)
-    less = chance / 2
-    taken = chance**4 - less**4 if metric == "pass^4" else (1 - less) ** 4 - (1 - chance) ** 4
-    return HARDER * float(np.mean(taken))
+    return HARDER * float(np.mean(passes(chance) - passes(chance / 2)))
 
 
 def _tries() -> Iterator[Trial]:
-    for metric, law, name in (("pass^4", (2.0, 2.0), "pass^4"), ("pass@4", (8.0, 1.0), "pass@4 near 1")):
+    of_chance: tuple[tuple[str, tuple[float, float], str, Callable[[FloatArray], FloatArray]], ...] = (
+        ("pass^4", (2.0, 2.0), "pass^4", lambda p: p**4),
+        ("pass@4", (8.0, 1.0), "pass@4 near 1", lambda p: 1 - (1 - p) ** 4),
+    )
+    for metric, law, name, passes in of_chance:
         yield _trial(f"a guard of {name}", partial(problems, False, law), metric, HEALTHY, TASKS, "regression")
         family = f"a guard of {name}, a true loss that passes"
-        yield _trial(family, partial(problems, True, law), metric, PASSES, TASKS, "pass", theta=_loss(metric, law))
+        yield _trial(family, partial(problems, True, law), metric, PASSES, TASKS, "pass", theta=_loss(passes, law))
 
 
 # ---- ratios of sums --------------------------------------------------------------------------------------------------------------
