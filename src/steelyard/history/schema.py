@@ -1,6 +1,7 @@
 """The tables of the history, and the steps that bring an older one up to date.
 
-Version 1 had no protocol and no digest of the outcomes. Steps are only ever added; a database of a later version is refused.
+Version 1 had no protocol and no digest of the outcomes, version 2 no nights. Steps are only ever added; a
+database of a later version is refused.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 RUNS, LISTS, OUTCOMES, VERSIONS = "steelyard_runs", "steelyard_item_lists", "steelyard_outcomes", "steelyard_versions"
+NIGHTS, NIGHT_VALUES, WATCHES = "steelyard_nights", "steelyard_night_values", "steelyard_watches"
 
 # The order of the columns is that of a row as it is written and read.
 COLUMNS = (
@@ -66,6 +68,29 @@ STEPS: tuple[tuple[str, ...], ...] = (
         f"""CREATE INDEX {RUNS}_by_verdict ON {RUNS} ("verdict", "time", "id")""",
         f"""CREATE INDEX {RUNS}_by_model ON {RUNS} ("model", "time", "id")""",
     ),
+    (  # nights of a suite with a budget: the values that were judged, each once; what happened in a series, in its order; a cache
+        f"""CREATE TABLE {NIGHT_VALUES} (
+            "digest" TEXT NOT NULL PRIMARY KEY,
+            "items" TEXT NOT NULL REFERENCES {LISTS} ("digest"),
+            "packing" TEXT NOT NULL,
+            "scores" {{bytes}} NOT NULL
+        )""",
+        f"""CREATE TABLE {NIGHTS} (
+            "id" TEXT NOT NULL PRIMARY KEY,
+            "series" TEXT NOT NULL,
+            "place" BIGINT NOT NULL,
+            "kind" TEXT NOT NULL,
+            "night" TEXT,
+            "time" TEXT NOT NULL,
+            "by" TEXT,
+            "commit" TEXT,
+            "facts" TEXT NOT NULL,
+            "decision" TEXT,
+            UNIQUE ("series", "place"),
+            UNIQUE ("series", "night")
+        )""",
+        f"""CREATE TABLE {WATCHES} ("series" TEXT NOT NULL PRIMARY KEY, "place" BIGINT NOT NULL, "state" {{bytes}} NOT NULL)""",
+    ),
 )
 VERSION = len(STEPS)
 # Not a version: whoever does not know of it keeps it all the same, since the database does. SQLite reads the overview from it alone, where
@@ -86,6 +111,6 @@ def steps_from(version: int, *, bytes_type: str) -> Sequence[tuple[int, tuple[st
     """The statements that are still to be run, version by version.
 
     >>> [number for number, _ in steps_from(1, bytes_type="BLOB")]
-    [2]
+    [2, 3]
     """
     return [(number, tuple(sql.format(bytes=bytes_type) for sql in STEPS[number - 1])) for number in range(version + 1, VERSION + 1)]

@@ -78,6 +78,15 @@ def pack(scores: Mapping[str, float]) -> Packed:
     return Packed(n=len(names), items=items, ids=zlib.compress(listed, 6), packing=packing, scores=zlib.compress(data, 6), digest=digest)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeRun:
+    """A run that is ready to be added: as it will be read, as its row, and its items."""
+
+    run: PastRun
+    row: Sequence[Any]
+    packed: Packed | None
+
+
 def unpack(n: int, ids: bytes, packing: str, scores: bytes) -> dict[str, float]:
     """The scores by id, as they were packed. What does not fit together is refused."""
     try:
@@ -245,31 +254,30 @@ class History:
 
         The run and its items are there together or not at all. Returns the run as it was kept.
         """
-        if command is not None and command not in COMMANDS:
-            raise UsageError("cannot add to the history", got=f"the command {command!r}", need=f"one of {', '.join(COMMANDS)}")
-        packed = None if items is None else pack(items)
-        said = entry_of(result, task=task, model=model, metric=metric)
-        run = PastRun(
-            **{
-                **said,
-                "id": id_ or uuid.uuid4().hex,
-                "time": utc(time),
-                "command": command or said["command"],
-                "spec": json.loads(canonical(spec if spec is not None else said.get("spec"))),
-                "protocol": json.loads(canonical(protocol)),
-                "by": by,
-                "commit": commit,
-                "tool": f"steelyard {__version__}",
-                "outcomes": None if packed is None else packed.digest,
-            }
+        made = made_run(
+            result,
+            items=items,
+            command=command,
+            task=task,
+            model=model,
+            metric=metric,
+            spec=spec,
+            protocol=protocol,
+            time=time,
+            by=by,
+            commit=commit,
+            id_=id_,
         )
-        row = _row(run)
         with self._place.writing():
-            self._help()
-            self._place.run(f"INSERT INTO {RUNS} ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", row)
-            if packed is not None:
-                self._keep(run.id, packed)
-        return run
+            self._insert(made)
+        return made.run
+
+    def _insert(self, made: MadeRun) -> None:
+        """Within a transaction: the run and its items."""
+        self._help()
+        self._place.run(f"INSERT INTO {RUNS} ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})", made.row)
+        if made.packed is not None:
+            self._keep(made.run.id, made.packed)
 
     def append_once(self, id_: str, result: Any, *, time: datetime | str | None = None, **facts: Any) -> PastRun | None:
         """Add a run under an id of its own, 32 hexadecimal digits; None if it is there already, also if another writer was faster.
@@ -294,14 +302,14 @@ class History:
             return bool(self._place.run(f'SELECT 1 FROM {RUNS} WHERE "id" = ?', [id_]))
 
     def _keep(self, run: str, packed: Packed) -> None:
-        self._place.run(
-            f'INSERT INTO {LISTS} ("digest", "n", "ids") VALUES (?, ?, ?) ON CONFLICT ("digest") DO NOTHING',
-            [packed.items, packed.n, packed.ids],
-        )
+        self._keep_list(packed.items, packed.n, packed.ids)
         self._place.run(
             f'INSERT INTO {OUTCOMES} ("run", "items", "packing", "scores") VALUES (?, ?, ?, ?)',
             [run, packed.items, packed.packing, packed.scores],
         )
+
+    def _keep_list(self, digest: str, n: int, ids: bytes) -> None:
+        self._place.run(f'INSERT INTO {LISTS} ("digest", "n", "ids") VALUES (?, ?, ?) ON CONFLICT ("digest") DO NOTHING', [digest, n, ids])
 
     # ---- reading -------------------------------------------------------------------------------------------------------
 
@@ -410,6 +418,43 @@ class History:
                 hint="steelyard history lists the ids",
             )
         return run_of(names, rows[0])
+
+
+def made_run(
+    result: Any,
+    *,
+    items: Mapping[str, float] | None = None,
+    command: str | None = None,
+    task: str | None = None,
+    model: str | None = None,
+    metric: str | None = None,
+    spec: Mapping[str, Any] | None = None,
+    protocol: Mapping[str, Any] | None = None,
+    time: datetime | str | None = None,
+    by: str | None = None,
+    commit: str | None = None,
+    id_: str | None = None,
+) -> MadeRun:
+    """A run as `append` takes it, ready for the database; nothing is written yet."""
+    if command is not None and command not in COMMANDS:
+        raise UsageError("cannot add to the history", got=f"the command {command!r}", need=f"one of {', '.join(COMMANDS)}")
+    packed = None if items is None else pack(items)
+    said = entry_of(result, task=task, model=model, metric=metric)
+    run = PastRun(
+        **{
+            **said,
+            "id": id_ or uuid.uuid4().hex,
+            "time": utc(time),
+            "command": command or said["command"],
+            "spec": json.loads(canonical(spec if spec is not None else said.get("spec"))),
+            "protocol": json.loads(canonical(protocol)),
+            "by": by,
+            "commit": commit,
+            "tool": f"steelyard {__version__}",
+            "outcomes": None if packed is None else packed.digest,
+        }
+    )
+    return MadeRun(run=run, row=_row(run), packed=packed)
 
 
 def every_row(history: History, **asked: Any) -> Iterator[Sequence[Any]]:

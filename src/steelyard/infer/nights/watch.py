@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,12 +34,18 @@ ENOUGH_NIGHTS = 20  # before the correlation of consecutive nights is told
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
-    """One run of the suite. A declared deterministic model counts once per commit as long as its answers stay the same."""
+    """One run of the suite. A declared deterministic model counts once per commit as long as its answers stay the same.
+
+    deterministic: all tasks are, or those that are named.
+    """
 
     run: str
     tasks: Mapping[str, TaskRun]
     commit: str | None = None
-    deterministic: bool = False
+    deterministic: bool | Collection[str] = False
+
+    def is_deterministic(self, task: str) -> bool:
+        return self.deterministic if isinstance(self.deterministic, bool) else task in self.deterministic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,17 +141,22 @@ class NightlyWatch:
         ranges: Mapping[str, float] | None = None,
         seed: int = 0,
     ) -> None:
+        self.seed = seed
+        self.settle(false_alarms=false_alarms, runs_per_year=runs_per_year, target=target)
+        self.restart(reference, ranges=ranges)
+
+    def settle(self, *, false_alarms: float, runs_per_year: float, target: str = "items") -> None:
+        """The budget from here on; evidence so far stays."""
         if target not in TARGETS:
             raise UsageError(f"cannot watch for {target!r}", need=f"one of {', '.join(TARGETS)}")
         self.line = alarm_line(false_alarms, runs_per_year)
-        self.false_alarms, self.runs_per_year, self.target, self.seed = float(false_alarms), float(runs_per_year), target, seed
-        self.ranges = dict(ranges or {})
-        self.restart(reference)
+        self.false_alarms, self.runs_per_year, self.target = float(false_alarms), float(runs_per_year), target
 
-    def restart(self, reference: Sequence[Night]) -> None:
+    def restart(self, reference: Sequence[Night], *, ranges: Mapping[str, float] | None = None) -> None:
         """Begin anew with these reference runs: baseline, first baseline and evidence, as after an intended change."""
         if not reference:
             raise UsageError("Nights need at least one reference run.", got="no reference run", need="at least one")
+        self.ranges = dict(ranges or {})
         self.runs: list[tuple[str, str | None]] = []  # (id, commit); a run is known by its place
         self.tasks: dict[str, TaskAnswers] = {}
         self.units: dict[str, Unit] = {}
@@ -186,7 +197,9 @@ class NightlyWatch:
             self._keep(place, columns)
             self.since.append(place)
             return self._decided(night.run, "regression", since=self.runs[self.since[0]][0], unacknowledged=True, named=self._named)
-        repeated = {name for name, column in columns.items() if night.deterministic and self._repeats(name, column, night.commit, place)}
+        repeated = {
+            name for name, column in columns.items() if night.is_deterministic(name) and self._repeats(name, column, night.commit, place)
+        }
         columns = {name: column for name, column in columns.items() if name not in repeated}
         found = self._found(columns, night.run)
         pool_z = self._pooled(found)

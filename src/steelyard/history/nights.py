@@ -1,0 +1,225 @@
+"""The nights of a suite in the history: what happened in a series, in the order in which it was added, and the values that were judged.
+
+A series is a list of events, numbered from 0. Their numbers decide their order, never the clock; two writers cannot take the same one.
+"""
+
+# ruff: noqa: S608 - SQL is built here from names of our own; values of users are parameters
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.errors import SourceError, UsageError
+from steelyard.history.entries import utc
+from steelyard.history.schema import LISTS, NIGHT_VALUES, NIGHTS, WATCHES
+from steelyard.history.store import BITS, History, MadeRun, Packed, _expanded, _of_bits, _of_doubles, pack
+
+REFERENCE, NIGHT, ACCEPTED, FIXED = KINDS = ("reference", "night", "accept", "fixed")
+COLUMNS = ("id", "series", "place", "kind", "night", "time", "by", "commit", "facts", "decision")
+AT_ONCE = 400  # values asked for in one query
+
+
+class PlaceTakenError(Exception):
+    """Another writer has added to the series since it was read: read it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightEvent:
+    """One thing that happened in a series.
+
+    kind: reference (the runs that the series starts from, or starts anew from), night, accept or fixed (a regression was
+    acknowledged). night: what tells one night from another, and a retry from a night. facts: as JSON; `tasks` of a night and of
+    each of the `runs` of a reference name the values of every task by their digest. decision: what a night came to.
+    """
+
+    series: str
+    place: int
+    kind: str
+    facts: Mapping[str, Any]
+    night: str | None = None
+    time: str = ""
+    by: str | None = None
+    commit: str | None = None
+    decision: Mapping[str, Any] | None = None
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedValues:
+    """What one run of one task scored, item by item, as it goes into a night: ids in order, up is good."""
+
+    ids: Sequence[str]
+    values: Sequence[float]
+    contents: Sequence[str | None] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ValueParcel:
+    """Values that are to be written with an event, each list once."""
+
+    values: dict[str, Packed] = field(default_factory=dict)
+    lists: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+    def add(self, judged: JudgedValues) -> dict[str, Any]:
+        """The values join the parcel; how an event names them."""
+        packed = pack(dict(zip(judged.ids, judged.values, strict=True)))
+        self.values[packed.digest] = packed
+        if judged.contents is None or all(one is None for one in judged.contents):
+            return {"values": packed.digest, "contents": None}
+        said = dict(zip(map(str, judged.ids), judged.contents, strict=True))
+        listed = json.dumps([said[name] for name in sorted(said)], separators=(",", ":")).encode()
+        digest = hashlib.sha256(listed).hexdigest()
+        self.lists[digest] = (len(said), zlib.compress(listed, 6))
+        return {"values": packed.digest, "contents": digest}
+
+
+# ---- adding ------------------------------------------------------------------------------------------------------------------
+
+
+def add_events(
+    history: History,
+    events: Sequence[NightEvent],
+    *,
+    parcel: ValueParcel | None = None,
+    runs: Sequence[MadeRun] = (),
+    state: bytes | None = None,
+) -> None:
+    """Add events of one series with their values, the runs they come from and the state after them: all of it or nothing.
+
+    `PlaceTakenError`: another writer was faster.
+    """
+    series = events[0].series
+    place, parcel = history._place, parcel or ValueParcel()
+    with place.writing():
+        for event in events:
+            row = [event.id, event.series, event.place, event.kind, event.night, event.time or utc(), event.by, event.commit]
+            row += [_json(event.facts), None if event.decision is None else _json(event.decision)]
+            place.run(
+                f"INSERT INTO {NIGHTS} ({_names()}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT DO NOTHING",
+                row,
+            )
+            if not place.run(f'SELECT 1 FROM {NIGHTS} WHERE "id" = ?', [event.id]):
+                raise PlaceTakenError
+        for digest, (n, data) in parcel.lists.items():
+            history._keep_list(digest, n, data)
+        for packed in parcel.values.values():
+            history._keep_list(packed.items, packed.n, packed.ids)
+            place.run(
+                f'INSERT INTO {NIGHT_VALUES} ("digest", "items", "packing", "scores") VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+                [packed.digest, packed.items, packed.packing, packed.scores],
+            )
+        for made in runs:
+            history._insert(made)
+        if state is not None:
+            place.run(f'DELETE FROM {WATCHES} WHERE "series" = ?', [series])
+            place.run(f'INSERT INTO {WATCHES} ("series", "place", "state") VALUES (?, ?, ?)', [series, events[-1].place, state])
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------------------
+
+
+def series_names(history: History) -> list[str]:
+    """The series of nights that there are, in order of their names."""
+    return [str(name) for (name,) in history._place.run(f'SELECT DISTINCT "series" FROM {NIGHTS} ORDER BY "series"')]
+
+
+def events_of(history: History, series: str, *, after: int = -1) -> list[NightEvent]:
+    """The events of a series behind a place, in their order."""
+    rows = history._place.run(
+        f'SELECT {_names()} FROM {NIGHTS} WHERE "series" = ? AND "place" > ? ORDER BY "place"', [check_series(series), after]
+    )
+    return [_event(row) for row in rows]
+
+
+def state_of(history: History, series: str) -> tuple[int, bytes] | None:
+    """The state of a series as it was kept, and the place of the last event in it. It is a cache: who cannot use it replays."""
+    rows = history._place.run(f'SELECT "place", "state" FROM {WATCHES} WHERE "series" = ?', [series])
+    return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+
+
+def values_of(history: History, named: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str | None], JudgedValues]:
+    """The values that events name, by their digest and that of their contents. Runs on the same items share one list of ids."""
+    wanted = {(str(one["values"]), one.get("contents")) for one in named}
+    lists = _lists(history, {contents for _, contents in wanted if contents is not None})
+    found: dict[str, tuple[Sequence[str], Sequence[float]]] = {}
+    ids: dict[str, list[str]] = {}
+    for some in _chunks(sorted({values for values, _ in wanted})):
+        rows = history._place.run(
+            f'SELECT v."digest", v."items", l."n", l."ids", v."packing", v."scores" FROM {NIGHT_VALUES} v '
+            f'JOIN {LISTS} l ON l."digest" = v."items" WHERE v."digest" IN ({", ".join("?" * len(some))})',
+            some,
+        )
+        for digest, items, n, packed, packing, scores in rows:
+            try:
+                if items not in ids:
+                    ids[items] = json.loads(_expanded(bytes(packed)))
+                data = _expanded(bytes(scores))
+                values = _of_bits(data, int(n)) if packing == BITS else _of_doubles(data)
+                if not len(ids[items]) == len(values) == n:
+                    raise ValueError(f"{n} items, {len(ids[items])} ids and {len(values)} values")
+            except (zlib.error, ValueError, TypeError) as fault:
+                raise _damaged(str(fault)) from None
+            found[str(digest)] = (ids[items], array("d", values))
+    if lacking := sorted(values for values, contents in wanted if values not in found or (contents is not None and contents not in lists)):
+        raise _damaged(f"no values {lacking[0][:12]}")
+    return {
+        (values, contents): JudgedValues(
+            ids=found[values][0], values=found[values][1], contents=None if contents is None else lists[contents]
+        )
+        for values, contents in wanted
+    }
+
+
+def check_series(name: Any) -> str:
+    """The name of a series, or why it is none."""
+    if not isinstance(name, str) or not name.strip() or len(name) > 200 or not name.isprintable():
+        raise UsageError("cannot use this name of a series", got=repr(name), need="a text of 1 to 200 printable characters")
+    return name
+
+
+def _lists(history: History, digests: set[str]) -> dict[str, list[str | None]]:
+    out: dict[str, list[str | None]] = {}
+    for some in _chunks(sorted(digests)):
+        for digest, data in history._place.run(
+            f'SELECT "digest", "ids" FROM {LISTS} WHERE "digest" IN ({", ".join("?" * len(some))})', some
+        ):
+            try:
+                out[str(digest)] = json.loads(_expanded(bytes(data)))
+            except (zlib.error, ValueError) as fault:
+                raise _damaged(str(fault)) from None
+    return out
+
+
+def _chunks(names: Sequence[str]) -> Iterable[Sequence[str]]:
+    return [names[start : start + AT_ONCE] for start in range(0, len(names), AT_ONCE)]
+
+
+def _damaged(why: str) -> SourceError:
+    return SourceError(
+        f"The values of a night are damaged ({why}).", got=f"damaged data ({why})", need="what was written", hint="restore a backup"
+    )
+
+
+def _event(row: Sequence[Any]) -> NightEvent:
+    said = dict(zip(COLUMNS, row, strict=True))
+    said["place"] = int(said["place"])
+    try:
+        said["facts"] = json.loads(said["facts"])
+        said["decision"] = None if said["decision"] is None else json.loads(said["decision"])
+    except ValueError as fault:
+        raise _damaged(str(fault)) from None
+    return NightEvent(**said)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, allow_nan=False, sort_keys=True)
+
+
+def _names() -> str:
+    return ", ".join(f'"{name}"' for name in COLUMNS)
