@@ -37,6 +37,7 @@ from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.history import PastRun
 
 DELTA = 0.05
+_UNSAID = {each.parameter: each.default for each in STEP if each.name not in RUN_KEYWORDS}  # what is not said is as declared
 COMMAND = "The command and its arguments, as a list: it is run in a checkout of a commit, without a shell."
 RANGE = "GOOD..BAD, two commits, branches or tags."
 Tell = Callable[[str], None]
@@ -72,62 +73,60 @@ def bisect(
     were chosen by an answer are not evidence; then the commit that splits what is believed best, until one is sure enough. The command
     gets the ids in the file STEELYARD_ITEMS and writes a log into the folder STEELYARD_OUT. Answers are kept below .steelyard/bisect.
     """
-    options = _checked(delta=delta, batch=batch, rounds=rounds, whole_runs=whole_runs, max_calls=max_calls)
-    asked = {"metric": metric, "higher_is_better": higher_is_better, "history": history, "task": task, "model": model, "config": config}
+    said = {
+        "good_run": good_run,
+        "bad_run": bad_run,
+        "log": log,
+        "metric": metric,
+        "higher_is_better": higher_is_better,
+        "timeout": timeout,
+    }
+    said |= {"delta": delta, "batch": batch, "rounds": rounds, "whole_runs": whole_runs, "max_calls": max_calls}
+    said |= {"history": history, "task": task, "model": model, "config": config, **columns}
     where = Repository(repository)
-    good, bad = _ends(where, commits)
-    line = where.line(good, bad)
-    with _prepared(where, [each.id for each in line], command, (good_run, bad_run), asked, log, timeout, columns) as ready:
-        found = search(ready.good, ready.bad, ready.answers, ready.ask, options, higher_is_better=ready.higher, tell=tell or _nothing)
-        return _result(line, found, ready, options)
+    line = where.line(*_ends(where, commits))
+    return _result(line, *_searched(where, [each.id for each in line], command, said, tell or _nothing))
 
 
-@documented(STEP, "'good', 'bad' or 'undecided', and a sentence", commits=RANGE, command=COMMAND)
 def bisect_step(
     commits: str,
     command: Sequence[str],
     *,
     delta: float | None = None,
-    good_run: Any = None,
-    bad_run: Any = None,
-    log: str | None = None,
-    metric: str | None = None,
-    higher_is_better: bool | None = None,
-    batch: int = 16,
-    rounds: int | None = None,
-    whole_runs: str = "auto",
-    max_calls: int | None = None,
-    timeout: float | None = None,
-    history: str | History | None = None,
-    task: str | None = None,
-    model: str | None = None,
-    config: str | os.PathLike[str] | None = None,
     repository: str | os.PathLike[str] | None = None,
-    **columns: Any,
+    **said: Any,
 ) -> tuple[str, str]:
-    """Is the commit that is checked out like GOOD or like BAD? For `git bisect run`, which chooses the commits."""
+    """Is the commit that is checked out like GOOD or like BAD? For `git bisect run`, which chooses the commits.
+
+    said: the other options of `bisect`. Returns 'good', 'bad' or 'undecided', and a sentence.
+    """
     where = Repository(repository)
     good, bad = _ends(where, commits)
     here = where.commit("HEAD")
     if here in (good, bad):
         return ("good" if here == good else "bad"), f"{here[:12]} is the {'good' if here == good else 'bad'} end"
     steps = max(1, math.ceil(math.log2(max(2, where.many_between(good, bad)))))
-    options = _checked(
-        delta=DELTA / steps if delta is None else delta, batch=batch, rounds=rounds, whole_runs=whole_runs, max_calls=max_calls
-    )
-    asked = {"metric": metric, "higher_is_better": higher_is_better, "history": history, "task": task, "model": model, "config": config}
-    with _prepared(where, [good, here, bad], command, (good_run, bad_run), asked, log, timeout, columns) as ready:
-        found = search(ready.good, ready.bad, ready.answers, ready.ask, options, higher_is_better=ready.higher)
+    said = {**_UNSAID, **said, "delta": DELTA / steps if delta is None else delta}
+    found, _, _ = _searched(where, [good, here, bad], command, said, _nothing)
     if 1 in found.skipped:
         return "undecided", f"{here[:12]} cannot be judged: {found.skipped[1]}"
     if found.why == NOT_BACK:
         raise DataError("The loss did not come back at the ends, so no commit can be judged.", got="no loss", need="a loss that comes back")
-    said = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == TELLING else f"mean {found.right[1]:.4g}"
+    shown = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == TELLING else f"mean {found.right[1]:.4g}"
     sure = float(found.posterior.max())
     if found.named is None:
-        return "undecided", f"{here[:12]} cannot be told from either end ({said}, probability {sure:.3g})"
+        return "undecided", f"{here[:12]} cannot be told from either end ({shown}, probability {sure:.3g})"
     answer = "bad" if found.named.start == 1 else "good"
-    return answer, f"{here[:12]} is {answer} ({said}, probability {sure:.4g})"
+    return answer, f"{here[:12]} is {answer} ({shown}, probability {sure:.4g})"
+
+
+def _searched(
+    where: Repository, commits: Sequence[str], command: Sequence[str], said: Mapping[str, Any], tell: Tell
+) -> tuple[SearchOutcome, _Ready, SearchOptions]:
+    """The search among these commits, for all that was said: the options of `bisect` by their names."""
+    options = _checked(**{name: said[name] for name in ("delta", "batch", "rounds", "whole_runs", "max_calls")})
+    with _prepared(where, commits, command, said) as ready:
+        return search(ready.good, ready.bad, ready.answers, ready.ask, options, higher_is_better=ready.higher, tell=tell), ready, options
 
 
 def _nothing(line: str) -> None:
@@ -166,18 +165,11 @@ class _Ready:
 
 
 @contextmanager
-def _prepared(
-    where: Repository,
-    commits: Sequence[str],
-    command: Sequence[str],
-    runs: tuple[Any, Any],
-    asked: Mapping[str, Any],
-    log: str | None,
-    timeout: float | None,
-    columns: Mapping[str, Any],
-) -> Iterator[_Ready]:
+def _prepared(where: Repository, commits: Sequence[str], command: Sequence[str], said: Mapping[str, Any]) -> Iterator[_Ready]:
     """Everything is checked before the first command is run; one search at a time uses the kept answers."""
+    columns = {name: value for name, value in said.items() if name not in _UNSAID}
     refuse_unknown(columns, RUN_KEYWORDS, "bisect")
+    log, timeout = said["log"], said["timeout"]
     if isinstance(command, str) or not command or not all(isinstance(word, str) and "\0" not in word for word in command) or not command[0]:
         raise UsageError("cannot use the command", got=repr(command)[:200], need="a program and its arguments", hint="['./run', 'all']")
     if log is not None and (not log.strip() or os.path.isabs(log) or ".." in Path(log).parts):
@@ -185,7 +177,7 @@ def _prepared(
     if timeout is not None:
         number("timeout", timeout, above=0)
     where.refuse_changes()
-    good, bad, metric, higher = _stored(where, commits, runs, asked, columns)
+    good, bad, metric, higher = _stored(commits, said, columns)
     kept = KeptAnswers(where.top, command, {"log": log, "metric": metric, **columns})
     kept.prepare()
     with Lock(kept.path, timeout=1.0), Checkout(where) as checkout:
@@ -196,30 +188,31 @@ def _prepared(
 
 
 def _stored(
-    where: Repository, commits: Sequence[str], runs: tuple[Any, Any], asked: Mapping[str, Any], columns: Mapping[str, Any]
+    commits: Sequence[str], said: Mapping[str, Any], columns: Mapping[str, Any]
 ) -> tuple[Mapping[str, float], Mapping[str, float], str, bool]:
     """The stored scores of both ends, the metric and whether more of it is better."""
+    runs = said["good_run"], said["bad_run"]
     if (runs[0] is None) != (runs[1] is None):
         one, other = ("good_run", "bad_run") if runs[1] is None else ("bad_run", "good_run")
         raise UsageError(f"{one}= needs {other}= beside it.", got=f"{one}= alone", need="both, or the history")
     if runs[0] is not None:
-        given = [name for name in ("history", "task", "model", "config") if asked[name] is not None]
+        given = [name for name in ("history", "task", "model", "config") if said[name] is not None]
         if given:
             raise UsageError(
                 f"{given[0]}= has no effect beside good_run= and bad_run=.", got=given[0], need="either of them", hint="leave it out"
             )
-        metric = asked["metric"] or "accuracy"
+        metric = said["metric"] or "accuracy"
         found = [_of_file(run, columns, metric, name) for run, name in zip(runs, ("good_run", "bad_run"), strict=True)]
         own = metric_of(metric, read_run(runs[0], columns, metric, []).items).higher_is_better
-        return found[0], found[1], metric, own if asked["higher_is_better"] is None else asked["higher_is_better"]
-    store = opened(asked["history"], asked["config"])
+        return found[0], found[1], metric, own if said["higher_is_better"] is None else said["higher_is_better"]
+    store = opened(said["history"], said["config"])
     try:
-        pasts = _past_runs(store, [commits[0], commits[-1]], asked)
+        pasts = _past_runs(store, [commits[0], commits[-1]], said)
         items = [store.items(run.id) for run in pasts]
     finally:
-        if store is not asked["history"]:
+        if store is not said["history"]:
             store.close()
-    higher = pasts[1].higher_is_better if asked["higher_is_better"] is None else asked["higher_is_better"]
+    higher = pasts[1].higher_is_better if said["higher_is_better"] is None else said["higher_is_better"]
     return items[0] or {}, items[1] or {}, pasts[1].metric, higher
 
 
@@ -232,13 +225,13 @@ def _of_file(run: Any, columns: Mapping[str, Any], metric: str, name: str) -> di
     return found
 
 
-def _past_runs(store: History, commits: Sequence[str], asked: Mapping[str, Any]) -> list[PastRun]:
+def _past_runs(store: History, commits: Sequence[str], said: Mapping[str, Any]) -> list[PastRun]:
     """The newest run of each end that was kept with its items, both of one task, model and metric."""
     by: list[dict[tuple[str, str, str], PastRun]] = [{} for _ in commits]
     dirty = [0 for _ in commits]
     after = None
     while True:
-        page, after, _ = store.runs(task=asked["task"], model=asked["model"], metric=asked["metric"], limit=LARGEST_PAGE, after=after)
+        page, after, _ = store.runs(task=said["task"], model=said["model"], metric=said["metric"], limit=LARGEST_PAGE, after=after)
         for run in page:
             short, _, mark = (run.commit or "").partition("-")
             for place, commit in enumerate(commits):

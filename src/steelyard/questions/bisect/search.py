@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -167,9 +168,19 @@ class _Search:
     tell: Callable[[str], None]
     higher_is_better: bool
 
+    method: ClassVar[str]
+
     @property
     def last(self) -> int:
         return len(self.answers.commits) - 1
+
+    def totals(self) -> tuple[FloatArray, FloatArray]:
+        """Of every commit: how much was right (or the mean of its runs), and how much was asked (or how many runs)."""
+        raise NotImplementedError
+
+    def known_noise(self) -> float | None:
+        """How much whole runs vary; None where it is not known."""
+        return None
 
     def asked_afresh(self, commit: int, ids: Sequence[str]) -> bool:
         """Ask items at a commit and keep what is answered; False if the commit has to be skipped."""
@@ -204,6 +215,22 @@ class _Search:
                 return p, None, SPENT
             self.tell(f"{self.answers.calls:,} calls, {self.answers.commits[commit][:12]}: {self.skipped.get(commit, said)}")
 
+    def outcome(self, p: FloatArray, named: range | None, why: str, *, came_back: bool) -> SearchOutcome:
+        right, asked = self.totals()
+        return SearchOutcome(
+            method=self.method,
+            why=why,
+            posterior=p,
+            named=named,
+            right=right,
+            asked=asked,
+            telling=tuple(sorted(self.telling)),
+            items=tuple(self.items),
+            came_back=came_back,
+            noise=self.known_noise(),
+            skipped=self.skipped,
+        )
+
     def most_calls(self) -> int | None:
         return self.options.max_calls
 
@@ -214,6 +241,8 @@ class _Search:
 class _TellingItems(_Search):
     """Right or wrong on the items that told the loss; each end is asked all of them, a commit between them 16 at a time."""
 
+    method = TELLING
+
     def found(self) -> SearchOutcome:
         self.telling = self._in_order("", self.telling)[:MOST_TELLING]
         rounds = self.options.rounds or ROUNDS
@@ -223,10 +252,10 @@ class _TellingItems(_Search):
                     self.asked_afresh(end, unasked)
                     self.tell(f"{self.answers.calls:,} calls, {self.answers.commits[end][:12]}: {self._said(end)}")
         except _Spent:
-            return self._outcome(self.flat(), None, SPENT, came_back=False)
+            return self.outcome(self.flat(), None, SPENT, came_back=False)
         (r, s), (r_bad, s_bad) = self._counted(0), self._counted(self.last)
         if two_proportion_z(r, s, r_bad, s_bad)[0] < CAME_BACK:
-            return self._outcome(self.flat(), None, NOT_BACK, came_back=False)
+            return self.outcome(self.flat(), None, NOT_BACK, came_back=False)
         if self.options.rounds is None and self._as_stored():
             rounds = 1
 
@@ -243,8 +272,8 @@ class _TellingItems(_Search):
             mine = self.answers.at(commit)
             return not mine or any(len(mine.get(id_, ())) < rounds for id_ in self.telling)
 
-        p, named, why = self.until_named(lambda: first_bad_posterior(*self._totals()), is_open, ask_at)
-        return self._outcome(p, named, why, came_back=True)
+        p, named, why = self.until_named(lambda: first_bad_posterior(*self.totals()), is_open, ask_at)
+        return self.outcome(p, named, why, came_back=True)
 
     def most_calls(self) -> int:
         """If nobody says otherwise: what git bisect on all items would cost, or twice what a search takes that never doubts."""
@@ -268,7 +297,7 @@ class _TellingItems(_Search):
             asked += len(scores)
         return right, asked
 
-    def _totals(self) -> tuple[FloatArray, FloatArray]:
+    def totals(self) -> tuple[FloatArray, FloatArray]:
         counted = np.array([self._counted(commit) for commit in range(self.last + 1)], float)
         return counted[:, 0], counted[:, 1]
 
@@ -285,24 +314,11 @@ class _TellingItems(_Search):
             for score in self.answers.at(end)[id_]
         )
 
-    def _outcome(self, p: FloatArray, named: range | None, why: str, *, came_back: bool) -> SearchOutcome:
-        right, asked = self._totals()
-        return SearchOutcome(
-            method=TELLING,
-            why=why,
-            posterior=p,
-            named=named,
-            right=right,
-            asked=asked,
-            telling=tuple(sorted(self.telling)),
-            items=tuple(self.items),
-            came_back=came_back,
-            skipped=self.skipped,
-        )
-
 
 class _WholeRuns(_Search):
     """The mean score of whole runs on the items that both ends have: for a loss that is spread over all of them."""
+
+    method = WHOLE
 
     def found(self) -> SearchOutcome:
         rounds = self.options.rounds or ROUNDS
@@ -315,9 +331,9 @@ class _WholeRuns(_Search):
                 if came_back or self._always_equal():
                     break
         except _Spent:
-            return self._outcome(self.flat(), None, SPENT, came_back=False)
+            return self.outcome(self.flat(), None, SPENT, came_back=False)
         if not came_back:
-            return self._outcome(self.flat(), None, NOT_BACK, came_back=False)
+            return self.outcome(self.flat(), None, NOT_BACK, came_back=False)
         if self.options.rounds is None and self._always_equal():
             rounds = 1
 
@@ -326,7 +342,7 @@ class _WholeRuns(_Search):
             return self._said(commit)
 
         p, named, why = self.until_named(self._posterior, lambda commit: len(self._runs(commit)) < rounds, ask_at)
-        return self._outcome(p, named, why, came_back=True)
+        return self.outcome(p, named, why, came_back=True)
 
     def _runs(self, commit: int) -> FloatArray:
         """The complete runs of a commit, runs x items: the k-th answers of all items are the k-th run."""
@@ -360,25 +376,13 @@ class _WholeRuns(_Search):
     def _always_equal(self) -> bool:
         return all(bool((runs == runs[0]).all()) for runs in (self._runs(0), self._runs(self.last)))
 
-    def _means(self) -> tuple[FloatArray, FloatArray]:
+    def totals(self) -> tuple[FloatArray, FloatArray]:
         runs = [self._runs(commit) for commit in range(self.last + 1)]
-        return np.array([float(len(each)) for each in runs]), np.array([float(each.mean()) if len(each) else 0.0 for each in runs])
+        return np.array([float(each.mean()) if len(each) else 0.0 for each in runs]), np.array([float(len(each)) for each in runs])
+
+    def known_noise(self) -> float | None:
+        return self._noise() if self.totals()[1].max() > 1 else None
 
     def _posterior(self) -> FloatArray:
-        return first_bad_posterior_of_means(*self._means(), self._noise())
-
-    def _outcome(self, p: FloatArray, named: range | None, why: str, *, came_back: bool) -> SearchOutcome:
-        many, means = self._means()
-        return SearchOutcome(
-            method=WHOLE,
-            why=why,
-            posterior=p,
-            named=named,
-            right=means,
-            asked=many,
-            telling=tuple(sorted(self.telling)),
-            items=tuple(self.items),
-            came_back=came_back,
-            noise=self._noise() if many.max() > 1 else None,
-            skipped=self.skipped,
-        )
+        means, many = self.totals()
+        return first_bad_posterior_of_means(many, means, self._noise())
