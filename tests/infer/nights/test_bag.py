@@ -125,3 +125,25 @@ def test_a_fall_of_all_scores_is_as_rare_as_can_be_told() -> None:
     rng = np.random.default_rng(9)
     earlier = rng.normal(0.8, 0.01, (50, 5))
     assert bag_of_scores(earlier, earlier.min(1) - 0.1).p_value == pytest.approx(0.5 / 2001)
+
+
+def test_drawn_scores_are_right_on_average_and_no_less_sure_than_independent_draws() -> None:
+    """Every way to deal five items of four runs, some asked less often: the drawn p has their share as its mean."""
+    rng = np.random.default_rng(13)
+    earlier = rng.normal(size=(5, 3)).round(1)
+    earlier[0, 1:], earlier[1, 2] = math.nan, math.nan
+    tonight = rng.normal(-0.3, 1, 5).round(1)
+    ways = [[*row[~np.isnan(row)], y] for row, y in zip(earlier, tonight, strict=True)]
+    totals = np.array([math.fsum(way) for way in itertools.product(*ways)])
+    gap = totals - math.fsum(tonight)
+    exact = float((gap < -1e-9).mean() + (np.abs(gap) <= 1e-9).mean() / 2)
+    drawn = np.array([bag_of_scores(earlier, tonight, seed=seed).p_value for seed in range(200)])
+    independent = math.sqrt(exact * (1 - exact) / 2000)
+    assert 0.02 < exact < 0.98
+    assert drawn.mean() == pytest.approx(exact, abs=4 * independent / math.sqrt(200) + 0.0005)
+    assert drawn.std() < 1.2 * independent
+
+
+def test_one_item_alone_has_every_one_of_its_scores_equally_often() -> None:
+    found = bag_of_scores([[0.1, 0.2, 0.3], [0.5, 0.5, 0.5]], [0.4, 0.5], draws=2000)
+    assert found.p_value == pytest.approx(7 / 8, abs=0.5 / 2000)

@@ -108,10 +108,7 @@ class TaskAnswers:
         column = self._padded(self.columns[run])
         there = self._there(column)
         self.baseline.append(run)
-        if not self.scored:
-            self._counts = (counted + there, right + np.where(there, column, 0))
-        else:
-            self._counts = None
+        self._counts = (counted + there, right if self.scored else right + np.where(there, column, 0))
 
     def start_baseline(self, runs: Iterable[int]) -> None:
         self.baseline = [run for run in runs if run in self.columns]

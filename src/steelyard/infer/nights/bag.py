@@ -18,6 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 NORMAL_FROM = 400.0  # variance of the number of losses above which its law is normal enough
 DRAWS = 2000  # of a night of scores
 BLOCK = 1 << 18  # values drawn at a time
+SHORTEST_WHEEL = 32  # scores of an item that are read together
 NEGLIGIBLE = 1e-150  # a probability that no longer counts
 UNSEEN = 1e-20  # a probability that adds nothing to a mean
 ROWS_AT_ONCE = 40  # numbers in a law up to which all pairs are convolved together
@@ -132,7 +133,7 @@ def bag_of_scores(earlier: npt.ArrayLike, tonight: npt.ArrayLike, *, seed: int |
     y = np.asarray(tonight, float)
     table = np.column_stack([np.asarray(earlier, float).reshape(len(y), -1), y])
     known = ~np.isnan(table)
-    low, high = np.where(known, table, np.inf).min(1, initial=np.inf), np.where(known, table, -np.inf).max(1, initial=-np.inf)
+    low, high = np.fmin.reduce(table, axis=1), np.fmax.reduce(table, axis=1)  # of the scores that are known
     varies = high > low
     if not varies.any():
         return BagEvidence()
@@ -158,15 +159,23 @@ def bag_of_scores(earlier: npt.ArrayLike, tonight: npt.ArrayLike, *, seed: int |
 
 
 def _drawn_totals(table: FloatArray, count: npt.NDArray[np.int64], draws: int, rng: np.random.Generator) -> FloatArray:
-    """The sum over items of one score each, drawn from its row, `draws` times."""
-    items, width = table.shape
-    flat, start, out = table.ravel(), np.arange(items) * width, np.empty(draws)
-    alike = bool((count == count[0]).all())
-    rows = max(1, BLOCK // items)
-    for at in range(0, draws, rows):
-        size = (min(rows, draws - at), items)
-        pick = rng.integers(0, int(count[0]), size, np.int32) if alike else (rng.random(size) * count).astype(np.int64)
-        out[at : at + rows] = flat[pick + start].sum(1)
+    """The sum over items of one score each, drawn from its row, `draws` times.
+
+    The scores of an item are written around a wheel in random order, each equally often. A turn moves every wheel to a random
+    place, by itself; then all are read on together, once around. So each total is a draw of its own law, and the totals of one
+    turn share out the scores of an item evenly, which makes the p-value no less sure; random numbers are needed for turns alone.
+    """
+    out = np.zeros(draws)
+    for width in np.unique(count).tolist():
+        own = table[count == width, :width]
+        wheel = np.concatenate([rng.permuted(own, axis=1) for _ in range(-(-SHORTEST_WHEEL // width))], axis=1)
+        items, around = wheel.shape
+        read_from = np.lib.stride_tricks.sliding_window_view(np.concatenate([wheel, wheel[:, :-1]], axis=1), around, axis=1)
+        turns, at_once, each = -(-draws // around), max(1, BLOCK // (items * around)), np.arange(items)
+        totals = [
+            read_from[each, rng.integers(0, around, (min(at_once, turns - done), items))].sum(1) for done in range(0, turns, at_once)
+        ]
+        out += np.concatenate(totals).ravel()[:draws]
     return out
 
 
