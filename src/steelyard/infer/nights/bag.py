@@ -172,9 +172,7 @@ def _drawn_totals(table: FloatArray, count: npt.NDArray[np.int64], draws: int, r
         items, around = wheel.shape
         read_from = np.lib.stride_tricks.sliding_window_view(np.concatenate([wheel, wheel[:, :-1]], axis=1), around, axis=1)
         turns, at_once, each = -(-draws // around), max(1, BLOCK // (items * around)), np.arange(items)
-        totals = [
-            read_from[each, rng.integers(0, around, (min(at_once, turns - done), items))].sum(1) for done in range(0, turns, at_once)
-        ]
+        totals = [read_from[each, rng.integers(0, around, (min(at_once, turns - done), items))].sum(1) for done in range(0, turns, at_once)]
         out += np.concatenate(totals).ravel()[:draws]
     return out
 
