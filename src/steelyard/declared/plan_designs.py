@@ -9,16 +9,11 @@ OPTIONS = (
     Option(name="expected", type=float, help="Accuracy before the drop, for designs that compute sigma from it."),
     Option(name="sigma", type=float, help="Standard deviation of one item's score.  [default: 0.5, the worst case for right or wrong]"),
     Option(name="discordance", type=float, help="Share of items on which two healthy runs differ; needed for the paired designs."),
-    Option(name="repeats", type=int, metavar="K", help="Answers per item, for the design with repeats (needs --within)."),
-    Option(name="within", type=float, metavar="SD", help="Standard deviation between answers to the same item."),
+    Option(name="repeats", type=int, metavar="K", help="Answers to each item, on record and for the design with repeats."),
+    Option(name="within", type=float, metavar="SD", help="Standard deviation between answers to the same item.  [default: all of --discordance is such noise]"),
     Option(name="alpha", type=float, default=0.05, help="False-alarm rate: share of healthy runs called worse."),
     Option(name="beta", type=float, default=0.2, help="Miss rate: share of real drops of theta that pass."),
     Option(name="price", type=float, help="Price of one model call, in any currency."),
     Option(name="batch", type=int, default=32, help="Items between two looks, for the design that stops early."),
     Option(name="available", type=int, help="Number of items that exist."),
-    Option(
-        name="pool",
-        type=int,
-        help="Items the reference covers, if many more than one run asks; adds a design that uses them for regression.",
-    ),
 )

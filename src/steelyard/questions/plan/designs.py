@@ -17,6 +17,8 @@ from steelyard.results.details import PlanDetails
 from steelyard.results.plan import Plan
 
 if TYPE_CHECKING:
+    from steelyard.infer.planning.run_designs import RunDesign
+    from steelyard.infer.planning.stored_answers import StoredAnswers
     from steelyard.infer.sequential.sequential_cost import Operating
 
 WORST_SIGMA = 0.5  # of right or wrong: half of the items right
@@ -25,6 +27,9 @@ LARGE_BATCH = 0.1  # of the items of the paired design: beyond it stopping early
 WORTH_SAYING = 0.005  # the share of runs that end undecided for want of items
 EARLY = "paired, stopped early"
 SHORT_OF_POWER = 0.03  # what the simulated power may lack before it is said
+USUAL_ACCURACY = 0.75  # where none was given; items of mean runs hardly depend on it
+SAME, DROPPED = "nothing changed", "drop"
+SHARE_DIGITS = 3  # of simulated shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +47,9 @@ class DesignQuestion:
     price: float | None
     batch: int
     available: int | None
-    pool: int | None = None
 
     def items(self, design: normal.PowerDesign) -> int:
         return normal.items(design, self.theta, self.alpha, self.beta)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopping:
-    """The paired design with early stopping, when nothing changed and when the drop is real."""
-
-    healthy: Operating
-    dropped: Operating
 
 
 @documented(
@@ -73,16 +69,16 @@ def plan_designs(
     price: float | None = None,
     batch: int = 32,
     available: int | None = None,
-    pool: int | None = None,
 ) -> Plan:
     """How many items a drop of theta asks for: unpaired, reference known, paired, stopped early, with repeats; side by side.
 
     theta is a share of the items (.02 is two points). sigma: the standard deviation of one item's score (.5 for right or
     wrong, the worst case; with a sigma above 1 theta is in its unit, and only the unpaired designs are known).
     expected: the accuracy. discordance: the share of items on which two healthy runs differ; the drop adds theta to it.
-    repeats and within: answers to each item, and the standard deviation of one answer within an item. price: of one
-    call; the reference is on record, so only the calls of the new run count. batch: items between two looks. pool: items
-    that the reference covers, if they are many more than a run asks: then regression on them is among the designs.
+    repeats and within: answers to each item, and the standard deviation of one answer within an item (without it all of the
+    discordance is such noise). price: of one call; the reference is on record, so only the calls of the new run count. batch:
+    items between two looks. available: the items there are. Every design that stops early is tried with the rule that `run`
+    stops by: `steps` say how many calls it takes, how often it alarms, passes or ends undecided, and the information bound.
 
     >>> plan = plan_designs(theta=0.02, discordance=0.05)
     >>> plan.n, [row["items"] for row in plan.rows[:3]]
@@ -103,18 +99,17 @@ def plan_designs(
             price=None if price is None else number("price", price, above=0, hint="of one call; leave it out if calls are free"),
             batch=whole("batch", batch),
             available=None if available is None else whole("available", available),
-            pool=None if pool is None else whole("pool", pool),
         )
     )
     warnings = coin_flips(alpha=asked.alpha, beta=asked.beta)
     rows = _unpaired_rows(asked)
     if asked.discordance is None:
         warnings.append("the paired designs need discordance=, the share of items on which two healthy runs differ")
-        return _plan(asked, rows, None, None, warnings)
+        return _plan(asked, rows, None, [], warnings)
     paired = _paired_items(asked.discordance, asked.theta, asked)
-    stopping = _stopping(asked)
-    rows += _paired_rows(asked, paired, stopping) + _sharper_rows(asked)
-    _warn(asked, rows, paired, stopping, warnings)
+    stopping = [_one_answer(asked), *_several_answers(asked, warnings)]
+    rows += _paired_rows(asked, paired, stopping)
+    _warn(asked, rows, paired, stopping[0], warnings)
     return _plan(asked, rows, paired, stopping, warnings)
 
 
@@ -159,34 +154,30 @@ def _settle(asked: DesignQuestion) -> DesignQuestion:
             need=f"at most {most:.4g}: half of it are wrong items that become right, half are right items that become wrong, "
             "and the drop comes on top",
         )
-    if asked.pool is not None and (p is None or psi is None):
-        raise UsageError(
-            f"pool={asked.pool} needs expected= and discordance= as well.",
-            got=f"pool {asked.pool}",
-            need="expected and discordance as well",
-        )
     return _settle_repeats(asked)
 
 
 def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
-    given = {name: getattr(asked, name) for name in ("repeats", "within", "discordance")}
-    if given["repeats"] is None and given["within"] is None:
+    given = {"repeats": asked.repeats, "discordance": asked.discordance}
+    if asked.repeats is None and asked.within is None:
         return asked
     missing = [name for name, value in given.items() if value is None]
     if missing:
         raise UsageError(
             f"To compute what repeats save, {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.",
-            got=" and ".join(name for name, value in given.items() if value is not None),
+            got=" and ".join(name for name in ("repeats", "within", "discordance") if getattr(asked, name) is not None),
             need=f"{' and '.join(missing)} as well",
             hint="repeats 4, within 0.15 (the standard deviation between answers to one item), discordance 0.05",
         )
-    within, discordance = given["within"], given["discordance"]
-    if 2 * within**2 > discordance:
+    assert asked.discordance is not None
+    if asked.within is None:
+        return replace(asked, within=math.sqrt(asked.discordance / 2))
+    if 2 * asked.within**2 > asked.discordance:
         raise UsageError(
-            f"within {within:g} is too large when two healthy runs differ on {discordance:g} of the items; it can be at most "
-            f"{math.sqrt(discordance / 2):.4g}.",
-            got=f"within {within:g} while two healthy runs differ on {discordance:g} of the items",
-            need=f"within at most {math.sqrt(discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
+            f"within {asked.within:g} is too large when two healthy runs differ on {asked.discordance:g} of the items; it can be at most "
+            f"{math.sqrt(asked.discordance / 2):.4g}.",
+            got=f"within {asked.within:g} while two healthy runs differ on {asked.discordance:g} of the items",
+            need=f"within at most {math.sqrt(asked.discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
             hint="two answers to an item differ with probability 2 within^2 on average",
         )
     return asked
@@ -211,50 +202,42 @@ def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     return rows
 
 
-def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: Stopping) -> list[dict[str, Any]]:
-    """The same items on both sides: all of them, stopped early, with several answers to each."""
-    healthy, dropped = stopping.healthy, stopping.dropped
+def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: list[RunDesign]) -> list[dict[str, Any]]:
+    """The same items on both sides: all of them, with several answers to each, and every design that stops early."""
     rows = [_row(asked, "paired", paired[1], f"reference outcome of each item on record; {asked.discordance:g} of the items differ anyway")]
-    facts = [
-        "items in random order",
-        f"means by simulation, within {healthy.items_error:.2g} and {dropped.items_error:.2g}",
-        f"calls if nothing changed; a pass rules theta out at level {1 - asked.beta:g}",
-    ]
-    if _undecided(stopping):
-        facts.append(f"undecided in {healthy.exhausted:.0%} of healthy runs: too few items")
-    calls = math.ceil(healthy.items)
-    row = _row(asked, EARLY, dropped.at_most, "; ".join(facts))
-    row |= {"items if nothing changed": calls, "items if it dropped": math.ceil(dropped.items)}
-    rows.append(row | {"calls": calls, "money": _money(asked, calls)})
+    rows.append(_early_row(asked, EARLY, stopping[0], ["items in random order"]))
     if asked.repeats is not None and asked.within is not None:
         k = asked.repeats
         design = normal.paired_scores(math.sqrt(_between(asked)), within=(asked.within, asked.within), answers=(k, k))
         told = f"{k} answers to each item, the reference's as well; standard deviation {asked.within:g} within an item"
         rows.append(_row(asked, f"paired, {k} answers each", asked.items(design), told, answers=k))
+    for each in stopping[1:]:
+        facts = [f"one new answer against the mean of {asked.repeats} on record"]
+        if each.strata:
+            facts.append(f"items answered both ways are asked {each.strata.factor:g} times as often, and weigh less")
+        apart = "" if each.strata is None else ", in strata"
+        rows.append(_early_row(asked, f"{asked.repeats} answers on record{apart}, stopped early", each, facts))
     return rows
 
 
-def _sharper_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
-    """More from what is on record, stopped early: several reference answers, a reference on a larger pool."""
-    from steelyard.questions.plan.variance_reduction import adjusted, averaged
-
-    assert asked.discordance is not None
-    theta, psi, rates = asked.theta, asked.discordance, (asked.alpha, asked.beta, asked.batch)
-    found = []
-    if asked.repeats is not None and asked.within is not None:
-        found.append(averaged(theta, psi, asked.within, asked.repeats, asked.expected, *rates))
-    if asked.pool is not None and asked.expected is not None and psi > 0:
-        found.append(adjusted(theta, psi, asked.expected, asked.pool, *rates))
-    rows = []
-    for design in found:
-        row = _row(asked, design.design, design.at_most, design.note)
-        row |= {"items if nothing changed": design.healthy, "items if it dropped": design.dropped}
-        rows.append(row | {"calls": design.healthy, "money": _money(asked, design.healthy)})
-    return rows
+def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[str]) -> dict[str, Any]:
+    """A design that stops early: calls are those of a healthy run, on average."""
+    healthy, dropped = design.healthy, design.usual
+    facts = [
+        *facts,
+        f"means by simulation, within {healthy.items_error:.2g} and {dropped.items_error:.2g}",
+        f"calls if nothing changed; a pass rules theta out at level {1 - asked.beta:g}",
+    ]
+    if _undecided(design):
+        facts.append(f"undecided in {healthy.exhausted:.0%} of healthy runs: too few items")
+    calls = math.ceil(healthy.items)
+    row = _row(asked, name, max(dropped.at_most, healthy.at_most), "; ".join(facts))
+    row |= {"items if nothing changed": calls, "items if it dropped": math.ceil(dropped.items)}
+    return row | {"calls": calls, "money": _money(asked, calls)}
 
 
-def _undecided(stopping: Stopping) -> bool:
-    return max(stopping.healthy.exhausted, stopping.dropped.exhausted) >= WORTH_SAYING
+def _undecided(design: RunDesign) -> bool:
+    return max(design.healthy.exhausted, design.usual.exhausted) >= WORTH_SAYING
 
 
 def _between(asked: DesignQuestion) -> float:
@@ -294,26 +277,57 @@ def _paired_items(discordance: float, theta: float, asked: DesignQuestion) -> tu
     return found.n_first, found.n_stable
 
 
-def _stopping(asked: DesignQuestion) -> Stopping:
-    from steelyard.infer.sequential.sequential_cost import expected_items
+def _one_answer(asked: DesignQuestion) -> RunDesign:
+    from steelyard.infer.planning.run_designs import one_answer
 
     assert asked.discordance is not None
-    runs = [
-        expected_items(asked.theta, asked.discordance, drop, asked.alpha, asked.beta, batch=asked.batch, available=asked.available)
-        for drop in (0.0, asked.theta)
-    ]
-    return Stopping(healthy=runs[0], dropped=runs[1])
+    return one_answer(asked.theta, asked.discordance, asked.alpha, asked.beta, step=asked.batch, pool=asked.available)
+
+
+def _several_answers(asked: DesignQuestion, warnings: list[str]) -> list[RunDesign]:
+    """The designs with several answers on record: all items alike, and wavering ones more often where `run` would."""
+    if asked.repeats is None:
+        return []
+    from steelyard.infer.planning.run_designs import answers_on_record, strata_for
+
+    items = _items(asked)
+    rates = (asked.theta, asked.alpha, asked.beta)
+    strata = strata_for(items, *rates, pool=asked.available)
+    if strata is None and asked.available is not None and strata_for(items, *rates) is not None:
+        warnings.append(f"the {asked.available:,} items there are do not suffice to ask wavering items more often: a run asks all alike")
+    kinds = [None] if strata is None else [None, strata]
+    return [answers_on_record(items, *rates, strata=each, step=asked.batch, pool=asked.available) for each in kinds]
+
+
+def _items(asked: DesignQuestion) -> StoredAnswers:
+    """Items of a Beta law, two answers to which differ by the noise within items; the rest of the discordance changed for good."""
+    from steelyard.infer.planning.stored_answers import beta_answers
+
+    assert asked.repeats is not None
+    assert asked.within is not None
+    assert asked.discordance is not None
+    noise = 2 * asked.within**2
+    accuracy = asked.expected or (USUAL_ACCURACY if noise < 0.95 * 2 * USUAL_ACCURACY * (1 - USUAL_ACCURACY) else 0.5)
+    items = beta_answers(accuracy, noise, asked.repeats)
+    after = items.changed(max(0.0, asked.discordance - noise) / 2)
+    if after is None or after.dropped(asked.theta) is None:
+        raise UsageError(
+            f"At an accuracy of {accuracy:g} so many items cannot have changed.",
+            got=f"discordance {asked.discordance:g}, within {asked.within:g} and theta {asked.theta:g} at an accuracy of {accuracy:g}",
+            need="fewer items that change",
+        )
+    return after
 
 
 # ---- the answer --------------------------------------------------------------------------------------------------------
 
 
 def _plan(
-    asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None, warnings: list[str]
+    asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: list[RunDesign], warnings: list[str]
 ) -> Plan:
     details: dict[str, Any] = {"price": asked.price, "available": asked.available}
-    if stopping is not None:
-        healthy, dropped = stopping.healthy, stopping.dropped
+    if stopping:
+        healthy, dropped = stopping[0].healthy, stopping[0].usual
         details["early_stopping"] = {
             "alpha": healthy.regression,
             "power": dropped.regression,
@@ -334,27 +348,50 @@ def _plan(
         alpha=asked.alpha,
         beta=asked.beta,
         power=1 - asked.beta,
-        expected_n=None if stopping is None else stopping.healthy.items,
-        conclusion=_conclusion(asked, rows, paired, stopping),
+        expected_n=stopping[0].healthy.items if stopping else None,
+        conclusion=_conclusion(asked, rows, paired, stopping[0] if stopping else None),
         assumed=_assumed(asked),
         sensitivity=_sensitivity(asked),
         rows=tuple(rows),
+        steps=tuple(row for design in stopping for row in _steps(design)),
         details=PlanDetails.of(details),
         warnings=tuple(warnings),
         signature=_sign(asked),
     )
 
 
-def _conclusion(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: Stopping | None) -> str:
+def _steps(design: RunDesign) -> list[dict[str, Any]]:
+    """How a design that stops early ends, if nothing changed and wherever theta is lost, with the information bound beside it."""
+    bounds = (None, None) if design.bound is None else design.bound
+    ended: list[tuple[str, Operating, float | None]] = [(SAME, design.healthy, bounds[0])]
+    ended += [
+        (DROPPED if len(design.dropped) == 1 else f"{DROPPED}, {place}", each, bounds[1]) for place, each in design.dropped.items()
+    ]
+    return [
+        {
+            "design": design.design,
+            "if": words,
+            "calls": math.ceil(each.items),
+            "9 of 10 by": each.items_90,
+            "alarm": round(each.regression, SHARE_DIGITS),
+            "pass": round(each.passed, SHARE_DIGITS),
+            "left open": round(each.exhausted, SHARE_DIGITS),
+            "information bound": None if bound is None else math.ceil(bound),
+        }
+        for words, each, bound in ended
+    ]
+
+
+def _conclusion(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: RunDesign | None) -> str:
     seed = rows[0]["items"]
     if paired is None or stopping is None:
         known = rows[-1]["items"]
         return f"A drop of {asked.theta:g} asks for {seed:,} items, or {known:,} if the reference is known exactly{_cost(asked, rows[:1])}."
-    n, healthy, dropped = paired[1], math.ceil(stopping.healthy.items), math.ceil(stopping.dropped.items)
+    n, healthy, dropped = paired[1], math.ceil(stopping.healthy.items), math.ceil(stopping.usual.items)
     head = f"Pairing asks {_fewer(seed, n)} than a reference on other items ({n:,} instead of {seed:,})"
     bought = _cost(asked, [row for row in rows if row["design"] in ("unpaired", "paired", EARLY)])
     if _undecided(stopping):  # fewer items for want of items are no saving
-        shares = f"{stopping.healthy.exhausted:.0%} of healthy runs and {stopping.dropped.exhausted:.0%} of those with the drop"
+        shares = f"{stopping.healthy.exhausted:.0%} of healthy runs and {stopping.usual.exhausted:.0%} of those with the drop"
         return f"{head}; with the {asked.available:,} items there are, stopping early ends undecided in {shares}{bought}."
     further = "a further " if n >= ABOUT * healthy else ""
     early = f"stopping early {further}{_fewer(n, healthy)} when nothing changed ({healthy:,} on average)"
@@ -384,6 +421,7 @@ def _assumed(asked: DesignQuestion) -> str:
         psi = asked.discordance
         parts.append(f"two healthy runs differ on {psi:g} of the items, runs with the drop on {psi + asked.theta:g}")
         parts.append(f"stopped early after whole batches of {asked.batch}, in 999 of 1,000 runs by the number given")
+        parts.append("the information bound is the fewest calls on average that any rule with these errors could do with; runs are left open where the items run out")
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
 
@@ -407,7 +445,7 @@ def _at(asked: DesignQuestion, theta: float) -> DesignQuestion:
     return replace(asked, theta=theta, expected=None)
 
 
-def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: Stopping, warnings: list[str]) -> None:
+def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: RunDesign, warnings: list[str]) -> None:
     """What a statistician would add before anybody orders items."""
     n = paired[1]
     known = next(row for row in rows if row["design"] == "reference known exactly")
@@ -423,10 +461,10 @@ def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, 
         )
     elif asked.batch > LARGE_BATCH * n:
         warnings.append(f"batches of {asked.batch} are large for {n:,} items: up to {max(1, int(LARGE_BATCH * n))} would stop sooner")
-    lacking = 1 - asked.beta - stopping.dropped.regression
-    if lacking > SHORT_OF_POWER + 3 * stopping.dropped.regression_error and stopping.dropped.exhausted < SHORT_OF_POWER:
+    lacking = 1 - asked.beta - stopping.usual.regression
+    if lacking > SHORT_OF_POWER + 3 * stopping.usual.regression_error and stopping.usual.exhausted < SHORT_OF_POWER:
         warnings.append(
-            f"stopped early, a real drop is found in {stopping.dropped.regression:.0%} of the runs instead of {1 - asked.beta:.0%}: "
+            f"stopped early, a real drop is found in {stopping.usual.regression:.0%} of the runs instead of {1 - asked.beta:.0%}: "
             "so few items disagree that whole counts are coarse"
         )
 
@@ -444,7 +482,6 @@ def _sign(asked: DesignQuestion) -> str:
             "discordance": asked.discordance,
             "within": asked.within,
             "answers": asked.repeats,
-            "n_reference": asked.pool,
             "expected": asked.expected,
             "have": asked.available,
             "batch": asked.batch if paired else None,

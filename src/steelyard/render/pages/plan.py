@@ -96,7 +96,7 @@ def _rows(title: str, rows: Sequence[Row]) -> Section:
 
 def tables(plan: Plan) -> list[tuple[str, Sequence[Row]]]:
     """The tables that the plan has, each with its title."""
-    around = {"train": "larger sizes", "split": "usual splits"}.get(plan.goal, "sizes around it")
+    around = {"train": "larger sizes", "split": "usual splits", "designs": "how runs that stop early end"}.get(plan.goal, "sizes around it")
     named = (
         ({"train": "training and test score", "split": "other totals"}.get(plan.goal, "designs"), plan.rows),
         (around, plan.steps),

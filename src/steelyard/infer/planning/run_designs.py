@@ -1,0 +1,217 @@
+"""What a run that stops when it is decided will cost, design by design: the rule that runs, tried on the items at hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import UsageError
+from steelyard.infer.planning.information_bound import bound_of_answers, bound_of_one_answer
+from steelyard.infer.planning.stored_answers import PLACES, StoredAnswers, binned
+from steelyard.infer.sequential.el_cost import Law, expected_ends
+from steelyard.infer.sequential.sequential_cost import Operating, expected_items
+from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
+from steelyard.late_dataclass import dataclass
+
+POOL = 100_000  # items where none are given
+RUNS = 1000
+ADDED, FAILING, EVENLY = "added", "answers that fail", "all scores alike"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDesign:
+    """One design: calls and decisions if nothing changed, and if theta was lost, by the place where it was lost.
+
+    bound: the information bound, the fewest calls on average that any rule with these errors could do with (None: not known
+    for scores). reach: of the items of the pool, how many can be asked before the wavering ones run out.
+    """
+
+    design: str
+    rule: str
+    strata: WaveringStrata | None
+    healthy: Operating
+    dropped: Mapping[str, Operating]
+    bound: tuple[float, float] | None
+    pool: int | None
+    reach: int | None
+
+    @property
+    def alpha(self) -> float:
+        """Healthy runs that are called a regression."""
+        return self.healthy.regression
+
+    @property
+    def usual(self) -> Operating:
+        """The drop where it is most likely to be: in proportion to what there is to lose."""
+        return next(iter(self.dropped.values()))
+
+    @property
+    def weakest(self) -> Operating:
+        """The place of the drop that is found least often."""
+        return min(self.dropped.values(), key=lambda ends: ends.regression)
+
+    @property
+    def dearest(self) -> Operating:
+        """The place of the drop that takes most calls on average."""
+        return max(self.dropped.values(), key=lambda ends: ends.items)
+
+
+def one_answer(
+    theta: float,
+    churn: float,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    *,
+    step: int = 32,
+    pool: int | None = None,
+    binding: bool = True,
+    paths: int = 500,
+) -> RunDesign:
+    """One answer on record, right or wrong: the profile-likelihood McNemar test. The drop adds losses to the churn.
+
+    Reference: McNemar1947; Wald1947.
+
+    >>> found = one_answer(0.05, 0.05, paths=100)
+    >>> round(found.healthy.items, -1), found.alpha <= 0.05, [round(x) for x in found.bound]
+    (90.0, True, [79, 136])
+    """
+    healthy, dropped = (
+        expected_items(theta, churn, drop, alpha, beta, batch=step, available=pool, binding=binding, paths=paths) for drop in (0.0, theta)
+    )
+    return RunDesign(
+        design="one answer",
+        rule="profile-mcnemar",
+        strata=None,
+        healthy=healthy,
+        dropped={ADDED: dropped},
+        bound=bound_of_one_answer(theta, churn, alpha, beta),
+        pool=pool,
+        reach=pool,
+    )
+
+
+def answers_on_record(
+    items: StoredAnswers,
+    theta: float,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    *,
+    strata: WaveringStrata | None = None,
+    step: int = 32,
+    pool: int | None = None,
+    reach: int | None = None,
+    runs: int = RUNS,
+    seed: int = 0,
+) -> RunDesign:
+    """Several answers on record: the empirical-likelihood rule on the new answer minus their mean, in `strata` weighted back.
+
+    `reach`: the items that can be asked, where the order of the pool is known. Reference: Owen1988; Wald1947; Neyman1934.
+
+    >>> from steelyard.infer.planning.stored_answers import beta_answers
+    >>> found = answers_on_record(beta_answers(0.75, 0.05, 4), 0.05, runs=200)
+    >>> found.healthy.items < 120, list(found.dropped)
+    (True, ['anywhere', 'stable', 'wavering'])
+    """
+    k = None if strata is None else strata.k(items.wavering)
+    ends = (-1.0, 1.0) if strata is None else strata.ends
+    share = 1.0 if k is None else min(1.0, 1 / float(k[np.array(items.share) > 0].max()))
+    known = pool if reach is None else reach
+
+    def ended(law: Law) -> Operating:
+        within = 1.0 if reach is not None or pool is None else share
+        return expected_ends(theta, law, alpha, beta, batch=step, ends=ends, available=known, reach=within, runs=runs, seed=seed)
+
+    after = {place: items.dropped(theta, place) for place in PLACES}
+    if after[PLACES[0]] is None:
+        raise UsageError(
+            f"theta {theta:g} cannot be lost at an accuracy of {items.accuracy:.4g}.",
+            got=f"theta {theta:g} at an accuracy of {items.accuracy:.4g}",
+            need="a drop below the accuracy",
+        )
+    answers = min(items.answers)
+    return RunDesign(
+        design=f"{answers} answers" if strata is None else f"{answers} in strata",
+        rule="empirical-likelihood",
+        strata=strata,
+        healthy=ended(items.law(k)),
+        dropped={place: ended(each.law(k)) for place, each in after.items() if each is not None},
+        bound=bound_of_answers(items, theta, alpha, beta, k),
+        pool=pool,
+        reach=None if known is None else math.floor(known if reach is not None else known * share),
+    )
+
+
+def strata_for(
+    items: StoredAnswers, theta: float, alpha: float = 0.05, beta: float = 0.2, *, pool: int | None = None
+) -> WaveringStrata | None:
+    """The strata that a run over a pool of such items is asked by; None where all items are asked alike.
+
+    Reference: Neyman1934.
+
+    >>> from steelyard.infer.planning.stored_answers import beta_answers
+    >>> strata_for(beta_answers(0.75, 0.05, 4), 0.02, pool=5000).sizes
+    {'stable': 4497, 'wavering': 503}
+    """
+    answers = min(items.answers)
+    if answers < FEWEST_ANSWERS:
+        return None
+    right, given = np.array(items.right), np.array(items.answers)
+    copies = np.diff(np.round(np.concatenate([[0.0], np.cumsum(items.share)]) * (POOL if pool is None else pool))).astype(int)
+    found = strata_of(np.repeat(right * (given - right) / (given * (given - 1.0)), copies), answers, theta=theta, alpha=alpha, beta=beta)
+    return found if found.factor > 1 and found.wavering else None
+
+
+def scores_on_record(
+    differences: npt.ArrayLike,
+    score_range: tuple[float, float],
+    mean: float,
+    theta: float,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    *,
+    step: int = 32,
+    pool: int | None = None,
+    runs: int = RUNS,
+    seed: int = 0,
+) -> RunDesign:
+    """Scores in a known range: the empirical-likelihood rule on differences like these, of healthy answers, whose mean is taken to be 0.
+
+    `mean`: of the scores. A drop is a share of answers that score lowest, or a little less in all. Reference: Owen1988.
+
+    >>> found = scores_on_record([-0.1, 0.0, 0.0, 0.1], (0.0, 1.0), 0.8, 0.05, runs=200)
+    >>> found.healthy.items <= 96, found.weakest.regression > 0.7
+    (True, True)
+    """
+    low, width = score_range[0], score_range[1] - score_range[0]
+    x = np.asarray(differences, float)
+    x = x - x.mean()
+    if not 0 < theta < mean - low:
+        raise UsageError(
+            f"theta {theta:g} cannot be lost where scores are {mean:.4g} on average and {low:g} at least.",
+            got=f"theta {theta:g} where scores are {mean:.4g} on average and {low:g} at least",
+            need="a drop to a score that is possible",
+        )
+    healthy = binned(x, width)
+    fail, depth = theta / (mean - low), (mean - low) / width
+    failed = [(max(-1.0, v - depth), p * fail) for v, p in healthy] + [(v, p * (1 - fail)) for v, p in healthy]
+    gone = theta / width - sum((v - w[0]) * w[1] for (v, _), w in zip(healthy, failed, strict=False))
+    laws = {FAILING: failed, EVENLY: [(max(-1.0, v - theta / width), p) for v, p in healthy]}
+    if gone > 1e-12:  # differences that would fall below the range are cut: the drop in this place is smaller than theta
+        del laws[FAILING]
+
+    def ended(law: Law) -> Operating:
+        return expected_ends(theta / width, law, alpha, beta, batch=step, available=pool, runs=runs, seed=seed)
+
+    return RunDesign(
+        design="scores",
+        rule="empirical-likelihood",
+        strata=None,
+        healthy=ended(healthy),
+        dropped={place: ended(tuple(law)) for place, law in laws.items()},
+        bound=None,
+        pool=pool,
+        reach=pool,
+    )
