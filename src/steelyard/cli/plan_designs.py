@@ -18,8 +18,7 @@ def designs(given: Given) -> None:
     Examples:
       steelyard plan designs --theta .02 --discordance .05
       steelyard plan designs --theta .02 --expected .8 --discordance .05 --price .002
-      steelyard plan designs --theta .02 --discordance .05 --repeats 4 --within .15
-      steelyard plan designs --theta .02 --expected .75 --discordance .1 --pool 14000
+      steelyard plan designs --theta .02 --discordance .05 --repeats 4 --available 3000
       steelyard plan designs --theta .01 --discordance .04 --available 1319 --format json
       steelyard plan designs --theta 2 --sigma 50
     """

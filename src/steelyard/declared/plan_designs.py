@@ -10,7 +10,12 @@ OPTIONS = (
     Option(name="sigma", type=float, help="Standard deviation of one item's score.  [default: 0.5, the worst case for right or wrong]"),
     Option(name="discordance", type=float, help="Share of items on which two healthy runs differ; needed for the paired designs."),
     Option(name="repeats", type=int, metavar="K", help="Answers to each item, on record and for the design with repeats."),
-    Option(name="within", type=float, metavar="SD", help="Standard deviation between answers to the same item.  [default: all of --discordance is such noise]"),
+    Option(
+        name="within",
+        type=float,
+        metavar="SD",
+        help="Standard deviation between answers to the same item.  [default: all of --discordance is such noise]",
+    ),
     Option(name="alpha", type=float, default=0.05, help="False-alarm rate: share of healthy runs called worse."),
     Option(name="beta", type=float, default=0.2, help="Miss rate: share of real drops of theta that pass."),
     Option(name="price", type=float, help="Price of one model call, in any currency."),

@@ -76,7 +76,10 @@ def test_answers_on_record_as_simulated(answers: int, plain: tuple[int, int], st
     """research/calls.md, 3, by another program: all disagreement noise, accuracy .75, 4,000 to 8,000 runs."""
     plan = plan_designs(theta=0.02, expected=0.75, discordance=0.05, repeats=answers)
     rows = {row["design"]: row for row in plan.rows}
-    for name, known in ((f"{answers} answers on record, stopped early", plain), (f"{answers} answers on record, in strata, stopped early", strata)):
+    for name, known in (
+        (f"{answers} answers on record, stopped early", plain),
+        (f"{answers} answers on record, in strata, stopped early", strata),
+    ):
         assert rows[name]["items if nothing changed"] == pytest.approx(known[0], rel=0.08)
         assert rows[name]["items if it dropped"] == pytest.approx(known[1], rel=0.09)
 
@@ -110,7 +113,7 @@ def test_items_that_changed_for_good_beside_noise() -> None:
     calls = [next(row["calls"] for row in plan.steps if row["design"] == "4 answers") for plan in (noise, both)]
     assert calls[0] < calls[1]
     with pytest.raises(UsageError, match="cannot have changed"):
-        plan_designs(theta=0.02, expected=0.55, discordance=0.85, repeats=4, within=0.1)
+        plan_designs(theta=0.02, expected=0.55, discordance=0.85, repeats=4, within=0.3)
 
 
 # ---- what must hold ----------------------------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
             f"within {asked.within:g} is too large when two healthy runs differ on {asked.discordance:g} of the items; it can be at most "
             f"{math.sqrt(asked.discordance / 2):.4g}.",
             got=f"within {asked.within:g} while two healthy runs differ on {asked.discordance:g} of the items",
-            need=f"within at most {math.sqrt(asked.discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
+            need=f"at most {math.sqrt(asked.discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
             hint="two answers to an item differ with probability 2 within^2 on average",
         )
     return asked
@@ -229,7 +229,7 @@ def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[
         f"calls if nothing changed; a pass rules theta out at level {1 - asked.beta:g}",
     ]
     if _undecided(design):
-        facts.append(f"undecided in {healthy.exhausted:.0%} of healthy runs: too few items")
+        facts.append(f"left open in {healthy.exhausted:.1%} of healthy runs and {dropped.exhausted:.1%} with the drop: too few items")
     calls = math.ceil(healthy.items)
     row = _row(asked, name, max(dropped.at_most, healthy.at_most), "; ".join(facts))
     row |= {"items if nothing changed": calls, "items if it dropped": math.ceil(dropped.items)}
@@ -364,9 +364,7 @@ def _steps(design: RunDesign) -> list[dict[str, Any]]:
     """How a design that stops early ends, if nothing changed and wherever theta is lost, with the information bound beside it."""
     bounds = (None, None) if design.bound is None else design.bound
     ended: list[tuple[str, Operating, float | None]] = [(SAME, design.healthy, bounds[0])]
-    ended += [
-        (DROPPED if len(design.dropped) == 1 else f"{DROPPED}, {place}", each, bounds[1]) for place, each in design.dropped.items()
-    ]
+    ended += [(DROPPED if len(design.dropped) == 1 else f"{DROPPED}, {place}", each, bounds[1]) for place, each in design.dropped.items()]
     return [
         {
             "design": design.design,
@@ -421,7 +419,8 @@ def _assumed(asked: DesignQuestion) -> str:
         psi = asked.discordance
         parts.append(f"two healthy runs differ on {psi:g} of the items, runs with the drop on {psi + asked.theta:g}")
         parts.append(f"stopped early after whole batches of {asked.batch}, in 999 of 1,000 runs by the number given")
-        parts.append("the information bound is the fewest calls on average that any rule with these errors could do with; runs are left open where the items run out")
+        parts.append("the information bound is the fewest calls on average that any rule with these errors could do with")
+        parts.append("runs are left open where the items run out")
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
 
