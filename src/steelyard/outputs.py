@@ -94,6 +94,8 @@ def _files_of(word: Any, base: str = "", depth: int = 2) -> Iterator[str | int]:
         if candidate == "-":
             yield STDIN
             continue
+        if not candidate:  # a prompt that ends with "=" names no file
+            continue
         path = os.path.join(base, candidate)
         if any(sign in candidate for sign in "*?["):
             yield from glob.iglob(path, recursive=True)

@@ -31,6 +31,7 @@ def run(task: str | None, given: Given) -> None:
       steelyard run preset:perplexity --data texts.txt --api completions --model openai:llama --base-url http://127.0.0.1:8000/v1
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 --price input=1,output=2 --dry-run
+      steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 -o out.jsonl --max-calls 500
       steelyard run gsm8k.toml --until decided --theta .03 \\
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1

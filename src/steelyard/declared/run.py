@@ -77,6 +77,12 @@ OPTIONS = (
         repeat=True,
         help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
     ),
+    Option(name="max_calls", type=int, help="Most calls to make; a run that reaches it ends undecided and can be continued."),
+    Option(
+        name="max_cost",
+        type=float,
+        help="Most money to spend at --price; requests under way are finished. A run that reaches it ends undecided and can be continued.",
+    ),
     Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run is aborted."),
     Option(
         name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items that still fail after retries."
@@ -134,6 +140,8 @@ HOW = (
     "missing",
     "unmatched",
     "max_error_rate",
+    "max_calls",
+    "max_cost",
     "concurrency",
 )
 

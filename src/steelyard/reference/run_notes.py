@@ -50,6 +50,11 @@ class RunNotes:
     def stopped_early(self) -> bool:
         return self.stopping is not None and self.n < self.available
 
+    @property
+    def ended(self) -> str:
+        """What ended the run before it was complete, if something did: a limit of calls or cost."""
+        return str(((self.stopping or {}).get("ended") or {}).get("said", ""))
+
 
 def notes_path(output: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(output)}{ENDING}")
@@ -136,6 +141,8 @@ def stopping_warning(source: Any) -> list[str]:
     notes = notes_of(source)
     if notes is None or not notes.stopped_early:
         return []
+    if notes.ended and "looked" not in (notes.stopping or {}):
+        return [f"this run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}"]
     return [
         f"this run stopped early on its own results after {notes.n:,} of {notes.available:,} items: methods for a fixed number of "
         "items are overconfident here; the numbers that the run itself printed are adjusted"

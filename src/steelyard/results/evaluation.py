@@ -7,10 +7,10 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import KINDS, Plain, Result, ResultPart, filled
+from steelyard.results.base import IF_ANY, KINDS, Plain, Result, ResultPart, filled
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement
-from steelyard.results.verdict import Verdict
+from steelyard.results.verdict import EXIT, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class Evaluation(Result):
     conclusion: str = ""
     models: tuple[Answered, ...]
     stopping: Mapping[str, Any] | None = None
+    limit: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of calls or cost, if one ended the run
     verdict: Verdict | None = None
     comparison: Comparison | None = None
 
@@ -56,12 +57,14 @@ class Evaluation(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether there is nothing to object to: no verdict, or a pass."""
-        return self.verdict is None or self.verdict.passed
+        """Whether there is nothing to object to: a pass, or no verdict and no limit that ended the run."""
+        return self.exit_code == 0
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.verdict is None else self.verdict.exit_code
+        if self.verdict is not None:
+            return self.verdict.exit_code
+        return 0 if self.limit is None else EXIT["inconclusive"]
 
     @property
     def n_saved(self) -> int:

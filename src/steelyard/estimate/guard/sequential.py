@@ -27,7 +27,8 @@ from steelyard.results.verdict import WORSENING
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
-ENDS = {"regression": "regression", "pass": "pass", "exhausted": "inconclusive", "continue": "inconclusive", OUTSIDE: "inconclusive"}
+ENDED = "ended"  # from outside, before the rule had decided: by a limit of calls or cost
+ENDS = {"regression": "regression", "pass": "pass", "exhausted": "inconclusive", OUTSIDE: "inconclusive", ENDED: "inconclusive"}
 NEAR = 1e-9  # of the range: what rounding may carry a score beyond it
 
 
@@ -312,19 +313,22 @@ def _other_looks(got: str) -> DataError:
     )
 
 
-def found_of(rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard: GuardRule, unit: float) -> GuardOutcome:
-    """What a rule that has ended says, in the words and the scale of a guard."""
+def found_of(
+    rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard: GuardRule, unit: float, *, ended: Mapping[str, Any] | None = None
+) -> GuardOutcome:
+    """What a rule that has ended says, in the words and the scale of a guard. `ended`: what ended the run before the rule could."""
     n = len(series.ids)
     turned = guard.sign * series.differences
     beyond = outside_of(series, plan)
-    if beyond is None:
+    if beyond is None and ended is None:
         stopped, decision = rule.estimate(), rule.decision
     else:
-        decision = OUTSIDE
+        decision = ENDED if beyond is None else OUTSIDE
         level = 1 - 2 * plan.alpha
         mean = float(turned.mean())
         stopped = StoppedEstimate(estimate=mean, low=None, high=None, confidence_level=level, p_value=1.0, method="mean of the items asked")
-        guard.warnings.append(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
+        if beyond is not None:
+            guard.warnings.append(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
     guard.warnings.extend(stopped.warnings)
     verdict = ENDS[decision]
     # Stopped has the difference turned so that up is good, in the metric's own unit.
@@ -351,11 +355,13 @@ def found_of(rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard
         facts["why"] = plan.why
     if beyond is not None:
         facts["outside"] = {"item": beyond.item, "score": beyond.score, "range": list(beyond.score_range), "said": beyond.words}
+    elif ended is not None:
+        facts["ended"] = dict(ended)
     return GuardOutcome(
         verdict=verdict,
         design="paired" if plan.groups is None else "clustered",
         test=rule.name,
-        p_value=None if beyond is not None else stopped.p_value,
+        p_value=stopped.p_value if decision == rule.decision else None,
         n=n,
         value=float(series.candidate.mean()) * unit,
         reference=float(series.reference.mean()) * unit,
@@ -365,21 +371,24 @@ def found_of(rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard
         sigma=float(turned.std(ddof=1)) * unit if n > 1 and turned.any() else None,
         mde=plan.theta * unit,
         threshold=None,
-        flips=_flips(series) if plan.right_or_wrong and plan.one_answer else None,
-        needed={"items": None, "more": None, "why": _undecided(n, beyond)} if verdict == "inconclusive" else None,
+        flips=flips_of(series) if plan.right_or_wrong and plan.one_answer else None,
+        needed={"items": None, "more": None, "why": _undecided(n, beyond, ended)} if verdict == "inconclusive" else None,
         telling=_telling(series, guard),
         claim=_claim(rule, plan),
         details={"stopping": facts},
     )
 
 
-def _undecided(n: int, beyond: Outside | None) -> str:
+def _undecided(n: int, beyond: Outside | None, ended: Mapping[str, Any] | None) -> str:
+    if beyond is None and ended is not None:
+        return str(ended["said"])
     if beyond is None:
         return f"all {n:,} items were used before a boundary was reached"
     return f"{beyond.words}; declare the range that scores can have (range = [LOW, HIGH] in the task) and run again"
 
 
-def _flips(series: PairedSeries) -> dict[str, int]:
+def flips_of(series: PairedSeries) -> dict[str, int]:
+    """How many items were right before and now, only before, only now, and never."""
     was, now = series.reference > 0.5, series.candidate > 0.5
     parts = {"both": was & now, "baseline_only": was & ~now, "candidate_only": ~was & now, "neither": ~was & ~now}
     return {name: int(part.sum()) for name, part in parts.items()}
@@ -422,6 +431,8 @@ def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
         return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
     if facts["decision"] == OUTSIDE:
         return f"not decided {where}: {facts['outside']['said']}{size}."
+    if facts["decision"] == ENDED:
+        return f"not decided {where}: {facts['ended']['said']}{size}."
     return f"not decided {where}: no boundary was reached{size}{between}."
 
 

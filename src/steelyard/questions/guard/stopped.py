@@ -35,6 +35,13 @@ def guard_stopped(
 ) -> tuple[GuardOutcome, GuardRule, str]:
     """The verdict, the rule by which the run was planned, and the scale."""
     stopping = dict(notes.stopping or {})
+    if "plan" not in stopping and "ended" in stopping:
+        raise UsageError(
+            f"This run is not complete ({notes.n:,} of {notes.available:,} items): {stopping['ended']['said']}; it cannot be checked.",
+            got=f"a run that was ended after {notes.n:,} of {notes.available:,} items",
+            need="a complete run",
+            hint="the command that made it, with a higher limit, continues it",
+        )
     if "plan" not in stopping:
         raise UsageError(
             f"This run stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items, so it cannot "
@@ -79,7 +86,7 @@ def guard_stopped(
     series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
-    found = found_of(followed, series, plan, rule, unit)
+    found = found_of(followed, series, plan, rule, unit, ended=stopping.get("ended"))
     found.details["n_reference"] = len(recorded.keys)
     return found, rule, scale
 

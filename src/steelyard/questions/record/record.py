@@ -229,6 +229,13 @@ def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
     found = [notes_of(source) for source in sources]
     notes = [each for each in found if each is not None]
     for each in notes:
+        if each.stopped_early and each.ended:
+            raise DataError(
+                f"This run is not complete ({each.n:,} of {each.available:,} items): {each.ended}; it cannot become a reference.",
+                got=f"{each.n:,} of {each.available:,} items",
+                need="a complete run",
+                hint="the command that made it, with a higher limit, continues it",
+            )
         if each.stopped_early:
             raise DataError(
                 f"This run stopped early on its own results ({each.n:,} of {each.available:,} items); such runs are biased, so "

@@ -13,7 +13,8 @@ import numpy as np
 from steelyard.errors import DataError
 from steelyard.estimate.from_source import measure_source
 from steelyard.estimate.guard.rates import watch_rates
-from steelyard.estimate.guard.sequential import found_of, noted_look
+from steelyard.estimate.guard.sequential import ENDED, PairedSeries, found_of, noted_look
+from steelyard.estimate.guard.unfinished import unfinished
 from steelyard.estimate.guard.verdict import written
 from steelyard.estimate.measure_options import settle
 from steelyard.evaluate.asking.summary import AnswerSummary
@@ -22,7 +23,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
-from steelyard.questions.run.baseline import NOBODY, comparable
+from steelyard.questions.run.baseline import NOBODY, Baseline, comparable
 from steelyard.questions.run.session import LEVEL, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
@@ -59,7 +60,7 @@ def answered(
     for place, path in enumerate(paths):
         if path is not None:
             write_run(path, held.rows[place], _notes(held, place, told[place]))
-    if output is not None:
+    if output is not None and held.limit is None:  # a run that a limit ended goes on from its journal
         journal_path(output).unlink(missing_ok=True)
     where = {"directory": directory, "config": config}
     read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
@@ -93,6 +94,7 @@ def answered(
         repeats=held.wish.repeats,
         models=models,
         stopping=_stopping(held, verdict),
+        limit=None if held.limit is None else held.limit.to_dict(),
         verdict=verdict,
         comparison=comparison,
         conclusion=_conclusion(held, verdict),
@@ -137,6 +139,8 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
             stopping["looks"] = [noted_look(look) for look in held.watch.rule.looks]
     elif isinstance(held.watch, UntilNarrow):
         stopping = {"width": held.watch.width, "looked": held.watch.looked}
+    if held.limit is not None:
+        stopping = {**(stopping or {}), "ended": held.limit.to_dict()}
     return RunNotes(
         task=held.prepared.task.name,
         model=held.names[place],
@@ -189,7 +193,7 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
         if isinstance(held.watch, UntilNarrow):
             low, high = held.watch.interval  # the very one that was narrow enough
         else:
-            scores = np.array([prepared.worth(score) for score in _by_item(held.rows[place], missing)])
+            scores = np.array([prepared.worth(score) for score in scores_by_item(held.rows[place], missing).values()])
             if not len(scores):
                 return None
             low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
@@ -209,13 +213,13 @@ def _with_interval(row: Row, interval: Interval | None) -> Row:
     return replace(row, interval=interval, details=replace(row.details, instead_of=None))
 
 
-def _by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> list[float]:
+def scores_by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> dict[str, float]:
     """The mean score of each item over its repeats, in order."""
     by: dict[str, list[float]] = {}
     for row in rows:
         if row["score"] is not None or missing == "wrong":
             by.setdefault(row["id"], []).append(float(row["score"] or 0.0))
-    return [sum(scores) / len(scores) for scores in by.values()]
+    return {key: sum(scores) / len(scores) for key, scores in by.items()}
 
 
 # ---- judging -----------------------------------------------------------------------------------------------------------
@@ -238,7 +242,11 @@ def _verdict(
         return None
     if isinstance(held.watch, UntilDecided):
         watch = held.watch
-        found = found_of(watch.rule, watch.series(watch.looked[-1]), watch.plan, bench.rule, bench.unit)
+        seen = watch.series(None if held.limit is not None else watch.looked[-1])
+        if not seen.ids:
+            return None
+        ended = None if held.limit is None else held.limit.to_dict()
+        found = found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, ended=ended)
         model = bench.model if len(held.models) == 1 else held.names[1]
         verdict = written(
             found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
@@ -247,6 +255,11 @@ def _verdict(
             verdict = replace(verdict, reference=replace(verdict.reference, name=held.names[0]))
     elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
         return None
+    elif held.limit is not None:
+        unjudged = _unfinished(held, bench, read[0], spec)
+        if unjudged is None:
+            return None
+        verdict = unjudged
     else:
         verdict = check(
             read[0],
@@ -264,15 +277,52 @@ def _verdict(
     return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
 
 
+def _unfinished(held: RunSession, bench: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:
+    """The verdict of a run that a limit ended, and that was planned for all items: inconclusive, with what was seen."""
+    assert held.limit is not None
+    worth = {key: held.prepared.worth(score) for key, score in scores_by_item(held.rows[0], held.wish.missing).items()}
+    found_now = _measured(held, 0, read) if worth else None
+    if found_now is None or found_now.estimate is None:
+        return None
+    series = None
+    if bench.past is not None and bench.metric.stoppable:
+        both = {key: bench.past[bench.key(key)] for key in worth if bench.key(key) in bench.past}
+        values = np.array([[was, worth[key]] for key, was in both.items()]).reshape(-1, 2)
+        if len(both):
+            series = PairedSeries(ids=tuple(both), reference=values[:, 0], candidate=values[:, 1], group=(None,) * len(both))
+    found = unfinished(
+        series,
+        bench.rule,
+        bench.unit,
+        n=held.items,
+        available=len(held.prepared.cases),
+        value=found_now.estimate,
+        reference=bench.entry.value,
+        flips=held.prepared.scorer.right_or_wrong and held.wish.repeats == 1 and bench.one_answer,
+        ended=held.limit.to_dict(),
+    )
+    return written(
+        found, bench.rule, task=held.prepared.task.name, model=bench.model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
+    )
+
+
 def _stopping(held: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:
     if isinstance(held.watch, UntilNarrow):
         used, there = held.items, len(held.prepared.cases)
-        return {**held.watch.facts(), "decision": "narrow enough" if held.decided else "exhausted", "n_used": used, "n_saved": there - used}
+        return {
+            **held.watch.facts(),
+            "decision": "narrow enough" if held.decided else ENDED if held.limit is not None else "exhausted",
+            "n_used": used,
+            "n_saved": there - used,
+        }
     return None if verdict is None else verdict.details.stopping
 
 
 def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
     used, there = held.items, len(held.prepared.cases)
+    if held.limit is not None:
+        more = " The same command with a higher limit continues from there." if held.output is not None else ""
+        return f"Asked {used:,} of {there:,} items, not all: {held.limit.words}.{more}"
     if isinstance(held.watch, UntilNarrow):
         if held.decided:
             return f"Reached an interval width of {held.watch.width:g} after {used:,} of {there:,} items; {there - used:,} were not asked."

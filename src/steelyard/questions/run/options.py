@@ -41,6 +41,8 @@ class RunOptions:
     price: tuple[Price | None, ...]  # of each model
     rule: Mapping[str, Any]
     prior_scale: float | None = None  # of the comparison of two models
+    max_calls: int | None = None
+    max_cost: float | None = None
 
 
 def wish_of(
@@ -60,6 +62,8 @@ def wish_of(
     rule: Mapping[str, Any],
     models: int = 1,
     prior_scale: float | None = None,
+    max_calls: Any = None,
+    max_cost: Any = None,
 ) -> RunOptions:
     """All options, or the first that makes no sense."""
     when = _when(until)
@@ -85,6 +89,14 @@ def wish_of(
     for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
         one_of(name, value, words)
     size = when.get("n", n)
+    price = tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models))
+    if max_cost is not None and None in price:
+        raise UsageError(
+            "max_cost= needs prices.",
+            got="max_cost= without the price of every model",
+            need="the price of a million tokens, for every model",
+            hint="prices={'input': 0.15, 'output': 0.6}",
+        )
     return RunOptions(
         decided="decided" in when,
         width=when.get("width"),
@@ -98,7 +110,9 @@ def wish_of(
         unmatched=unmatched,
         max_error_rate=_share(max_error_rate),
         concurrency=None if concurrency is None else whole("concurrency", concurrency),
-        price=tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models)),
+        price=price,
+        max_calls=None if max_calls is None else whole("max_calls", max_calls),
+        max_cost=None if max_cost is None else number("max_cost", max_cost, above=0),
         prior_scale=None if prior_scale is None else _scale(prior_scale, models, "decided" in when),
         rule=_rule(rule),
     )

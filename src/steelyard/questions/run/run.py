@@ -21,6 +21,7 @@ from steelyard.evaluate.task.cases import value_text
 from steelyard.options import documented, keywords_of, refuse_unknown, whole
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
+from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.options import RunOptions, check_output, wish_of
 from steelyard.questions.run.session import LEVEL, RunSession, UntilDecided, UntilNarrow, Watch
 from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare
@@ -52,7 +53,7 @@ def dry_run_of(prepared: Prepared, models: Sequence[Model], names: Sequence[str]
         task=prepared.task.name,
         n=len(prepared.cases),
         repeats=wish.repeats,
-        calls=each * many,
+        calls=each * many if wish.max_calls is None else min(each * many, wish.max_calls),
         prompt=_prompt(prepared.cases[0]),
         tokens_in=None if tokens_in is None else tokens_in * many,
         tokens_out=None if tokens_out is None else tokens_out * many,
@@ -127,6 +128,8 @@ def run(
     missing: str = "error",
     unmatched: str = "error",
     max_error_rate: float = MAX_ERROR_RATE,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
     concurrency: int | None = None,
     prior_scale: float | None = None,
     prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
@@ -140,9 +143,10 @@ def run(
     task: a TOML or YAML file, preset:NAME with `data`, python:pkg.mod:Class, or a task in Python. models: one, or two to be
     compared (the first is the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM,
     file:PREDICTIONS, a callable or an estimator. until: "decided" (by the reference, or between the two), "width=.02" or
-    "n=500". With `output` the rows are written there, and a run that was broken off goes on where it was. verdict: refuse a
-    run that would not be judged. dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number
-    of calls, about how many tokens, and the cost by `prices`. Everything that can be wrong before the first call is found.
+    "n=500". max_calls and max_cost (by `prices`) end any run in order, undecided. With `output` the rows are written there, and
+    a run that was broken off, or ended by a limit, goes on where it was. verdict: refuse a run that would not be judged.
+    dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
+    and the cost by `prices`. Everything that can be wrong before the first call is found.
 
     About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
     endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
@@ -166,6 +170,8 @@ def run(
         missing=missing,
         unmatched=unmatched,
         max_error_rate=max_error_rate,
+        max_calls=max_calls,
+        max_cost=max_cost,
         concurrency=concurrency,
         prices=prices,
         prior_scale=prior_scale,
@@ -199,6 +205,7 @@ def run(
             need="missing='error' or 'drop'",
             hint="missing='drop' leaves such items out",
         )
+    budget = budget_of(wish, prepared, len(models))
     out = None if output is None else Path(output)
     check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
@@ -233,12 +240,27 @@ def run(
             watch=watch,
             wish=wish,
             against=against,
+            budget=budget,
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
         course.ask(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run.answer import answered
 
     return answered(course, out, spec=spec, **where)
+
+
+def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
+    """What the run may take; a limit that cannot be kept is refused."""
+    budget = Budget(max_calls=wish.max_calls, max_cost=wish.max_cost)
+    budget.refuse_less_than(wish.repeats * models)
+    if wish.max_cost is not None and isinstance(prepared.scorer, Judge):
+        raise UsageError(
+            "max_cost= cannot limit what a judge costs: its tokens have no price.",
+            got="max_cost= and the scorer judge",
+            need="a scorer that costs nothing",
+            hint="use max_calls instead of max_cost",
+        )
+    return budget
 
 
 def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watch | None:

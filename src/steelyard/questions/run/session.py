@@ -22,6 +22,7 @@ from steelyard.evaluate.asking.summary import row_of
 from steelyard.evaluate.scorers.matching import in_time
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.questions.run.baseline import Baseline
+from steelyard.questions.run.limits import Budget, ReachedLimit
 from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
@@ -91,8 +92,9 @@ class UntilDecided:
     def unlooked(self) -> int:
         return len(self._ids) - (self.looked[-1] if self.looked else 0)
 
-    def series(self, n: int) -> PairedSeries:
-        """The first n items."""
+    def series(self, n: int | None = None) -> PairedSeries:
+        """The first n items, or all."""
+        n = len(self._ids) if n is None else n
         values = self._values[:n].copy()
         return PairedSeries(ids=tuple(self._ids[:n]), reference=values[:, 0], candidate=values[:, 1], group=tuple(self._groups[:n]))
 
@@ -144,8 +146,11 @@ class RunSession:
     wish: RunOptions
     against: str | None = None
     timeout: float | None = None  # seconds for a score
+    budget: Budget = field(default_factory=Budget)
+    limit: ReachedLimit | None = None  # that ended it
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
+    output: Path | None = None
     decided: bool = False
     asked: AskingState | None = None
     _calls: Calls | None = None
@@ -177,9 +182,10 @@ class RunSession:
         after: Callable[[Ask, Answer], Answer] | None,
     ) -> None:
         """Ask until all is asked, or enough is known."""
+        self.output = output
         self.rows = [[] for _ in self.models]
         total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
-        asks = interleaved(self.prepared.cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
+        asks = interleaved(self._allowed(), repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
                 self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
@@ -192,10 +198,8 @@ class RunSession:
                     journal,
                     concurrency=self.wish.concurrency,
                     max_error_rate=self.wish.max_error_rate,
-                    total=total,
-                    ahead=None
-                    if self.watch is not None
-                    else AHEAD * max(1, *(self.wish.concurrency or model.concurrency for model in self.models)),
+                    total=total if self.budget.max_calls is None else min(total, self.budget.max_calls),
+                    ahead=self._ahead(),
                     after=after,
                     progress=progress,
                 )
@@ -208,6 +212,24 @@ class RunSession:
                     self.decided = True
                     self._leave_out(self.watch.unlooked)
                     break
+                if self.budget.spent:
+                    break
+        if not self.decided and self.items < len(self.prepared.cases) and (self.budget.spent or self.budget.refused):
+            self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
+
+    def _allowed(self) -> Iterator[Case]:
+        """The cases, as far as the calls go."""
+        for case in self.prepared.cases:
+            if not self.budget.begin(self.wish.repeats * len(self.models)):
+                return
+            yield case
+
+    def _ahead(self) -> int | None:
+        """How far to ask ahead: what an early end, or a cost limit, would waste is kept small."""
+        most = [self.wish.concurrency or model.concurrency for model in self.models]
+        if self.budget.max_cost is not None:
+            return max(1, sum(most))
+        return None if self.watch is not None else AHEAD * max(1, *most)
 
     def _leave_out(self, cases: int) -> None:
         """What came after the last look is not a part of the run: the first item of the next group told that one was complete."""
@@ -231,6 +253,7 @@ class RunSession:
             answer, scored = self._scored(case, answer)
             self.rows[ask.model].append(row_of(ask, answer, scored, self.prepared.task))
             values[ask.model].append(None if scored is None else scored.score)
+            self.budget.spend(self.rows[ask.model][-1:], self.wish.price[ask.model])
         if self.watch is not None:
             self._show(case, values)
 
