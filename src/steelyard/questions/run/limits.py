@@ -45,12 +45,10 @@ class Budget:
     max_cost: float | None = None
     calls: int = 0
     cost: float = 0.0
-    refused: bool = False
 
     def begin(self, calls: int) -> bool:
         """Whether so many calls may be begun; they count from now on."""
         if self.max_calls is not None and self.calls + calls > self.max_calls:
-            self.refused = True
             return False
         self.calls += calls
         return True

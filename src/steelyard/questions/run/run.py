@@ -249,8 +249,10 @@ def run(
     return answered(course, out, spec=spec, **where)
 
 
-def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
-    """What the run may take; a limit that cannot be kept is refused."""
+def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget | None:
+    """What the run may take, None for no limit; a limit that cannot be kept is refused."""
+    if wish.max_calls is None and wish.max_cost is None:
+        return None
     budget = Budget(max_calls=wish.max_calls, max_cost=wish.max_cost)
     budget.refuse_less_than(wish.repeats * models)
     if wish.max_cost is not None and isinstance(prepared.scorer, Judge):

@@ -146,7 +146,7 @@ class RunSession:
     wish: RunOptions
     against: str | None = None
     timeout: float | None = None  # seconds for a score
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget | None = None
     limit: ReachedLimit | None = None  # that ended it
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
@@ -185,7 +185,10 @@ class RunSession:
         self.output = output
         self.rows = [[] for _ in self.models]
         total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
-        asks = interleaved(self._allowed(), repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
+        if self.budget is not None and self.budget.max_calls is not None:
+            total = min(total, self.budget.max_calls)
+        cases = self.prepared.cases if self.budget is None else self._allowed(self.budget)
+        asks = interleaved(cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
                 self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
@@ -198,7 +201,7 @@ class RunSession:
                     journal,
                     concurrency=self.wish.concurrency,
                     max_error_rate=self.wish.max_error_rate,
-                    total=total if self.budget.max_calls is None else min(total, self.budget.max_calls),
+                    total=total,
                     ahead=self._ahead(),
                     after=after,
                     progress=progress,
@@ -212,22 +215,22 @@ class RunSession:
                     self.decided = True
                     self._leave_out(self.watch.unlooked)
                     break
-                if self.budget.spent:
+                if self.budget is not None and self.budget.spent:
                     break
-        if not self.decided and self.items < len(self.prepared.cases) and (self.budget.spent or self.budget.refused):
+        if self.budget is not None and not self.decided and self.items < len(self.prepared.cases):
             self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
 
-    def _allowed(self) -> Iterator[Case]:
+    def _allowed(self, budget: Budget) -> Iterator[Case]:
         """The cases, as far as the calls go."""
         for case in self.prepared.cases:
-            if not self.budget.begin(self.wish.repeats * len(self.models)):
+            if not budget.begin(self.wish.repeats * len(self.models)):
                 return
             yield case
 
     def _ahead(self) -> int | None:
         """How far to ask ahead: what an early end, or a cost limit, would waste is kept small."""
         most = [self.wish.concurrency or model.concurrency for model in self.models]
-        if self.budget.max_cost is not None:
+        if self.budget is not None and self.budget.max_cost is not None:
             return max(1, sum(most))
         return None if self.watch is not None else AHEAD * max(1, *most)
 
@@ -253,7 +256,8 @@ class RunSession:
             answer, scored = self._scored(case, answer)
             self.rows[ask.model].append(row_of(ask, answer, scored, self.prepared.task))
             values[ask.model].append(None if scored is None else scored.score)
-            self.budget.spend(self.rows[ask.model][-1:], self.wish.price[ask.model])
+            if self.budget is not None:
+                self.budget.spend(self.rows[ask.model][-1:], self.wish.price[ask.model])
         if self.watch is not None:
             self._show(case, values)
 
