@@ -43,6 +43,7 @@ class RunOptions:
     prior_scale: float | None = None  # of the comparison of two models
     max_calls: int | None = None
     max_cost: float | None = None
+    limited: bool = False  # in calls or cost
 
 
 def wish_of(
@@ -113,6 +114,7 @@ def wish_of(
         price=price,
         max_calls=None if max_calls is None else whole("max_calls", max_calls),
         max_cost=None if max_cost is None else number("max_cost", max_cost, above=0),
+        limited=max_calls is not None or max_cost is not None,
         prior_scale=None if prior_scale is None else _scale(prior_scale, models, "decided" in when),
         rule=_rule(rule),
     )

@@ -205,7 +205,7 @@ def run(
             need="missing='error' or 'drop'",
             hint="missing='drop' leaves such items out",
         )
-    budget = budget_of(wish, prepared, len(models))
+    budget = budget_of(wish, prepared, len(models)) if wish.limited else None
     out = None if output is None else Path(output)
     check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
@@ -249,10 +249,8 @@ def run(
     return answered(course, out, spec=spec, **where)
 
 
-def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget | None:
-    """What the run may take, None for no limit; a limit that cannot be kept is refused."""
-    if wish.max_calls is None and wish.max_cost is None:
-        return None
+def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
+    """What the run may take; a limit that cannot be kept is refused."""
     budget = Budget(max_calls=wish.max_calls, max_cost=wish.max_cost)
     budget.refuse_less_than(wish.repeats * models)
     if wish.max_cost is not None and isinstance(prepared.scorer, Judge):
