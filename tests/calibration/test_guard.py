@@ -27,6 +27,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.suite.check_suite import SuiteCheck, judged
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.verdict import Verdict
 
@@ -113,12 +114,13 @@ def run_of(right: np.ndarray, repeat: np.ndarray | None = None, item: np.ndarray
 
 def judge(reference: Items, run: Items, **options: float) -> str:
     entry = Entry(model="m", value=None)
-    rule = settle_rule({"metric": "accuracy", **options}, entry, TaskDefaults())
+    rule = settle_rule({"metric": "accuracy", **options}, entry, TaskDefaults(), Warnings())
     found = guard_items(
         SystemItems("a", reference),
         SystemItems("b", run),
         parse("accuracy"),
         rule,
+        Warnings(),
         unit=1.0,
         unmatched="error",
         missing="error",
@@ -141,7 +143,9 @@ def test_the_same_by_simulation_through_the_guard() -> None:
         run = np.where(reference, move >= lost, move < gained)
         caught += judge(run_of(reference), run_of(run)) == "regression"
         against = Entry(model="m", value=100 * float(reference.mean()), num_samples=N, sigma=50.0, scale="percent")
-        found = guard_number(CandidateScore(value=100 * float(run.mean()), n=N), against, settle_rule({}, entry, TaskDefaults()))
+        found = guard_number(
+            CandidateScore(value=100 * float(run.mean()), n=N), against, settle_rule({}, entry, TaskDefaults(), Warnings()), Warnings()
+        )
         legacy += found.verdict == "regression"
     exact = red_rate(N, BENIGN / 2 + DROP, BENIGN / 2)
     assert caught / trials >= 0.9
@@ -211,7 +215,8 @@ def alarms(kept: str, k: int, trials: int, seed: int) -> float:
     red = 0
     for reference, new in zip(value.tolist(), runs[:, k].tolist(), strict=True):
         entry = Entry(model="m", value=reference, num_samples=behind, sigma=50.0, scale="percent")
-        red += guard_number(CandidateScore(value=new, n=N), entry, settle_rule({}, entry, TaskDefaults())).verdict == "regression"
+        rule = settle_rule({}, entry, TaskDefaults(), Warnings())
+        red += guard_number(CandidateScore(value=new, n=N), entry, rule, Warnings()).verdict == "regression"
     return red / trials
 
 

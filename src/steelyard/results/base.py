@@ -6,7 +6,7 @@ says where JSON differs: `said_as("metrics")` gives it another name there, `said
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from enum import Enum
 from functools import cached_property
@@ -127,6 +127,25 @@ class ResultPart(Plain, Mapping[str, Any]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self._said())
+
+
+class Warnings(dict[str, None]):
+    """What is said beside an answer, each sentence once: a question makes one, hands it to what works on it, and puts it on its result.
+
+    >>> warnings = Warnings()
+    >>> warnings.add("few items")
+    >>> warnings.extend(["no interval", "few items"])
+    >>> tuple(warnings)
+    ('few items', 'no interval')
+    """
+
+    __slots__ = ()
+
+    def add(self, sentence: str) -> None:
+        self[sentence] = None  # one that is there keeps its place
+
+    def extend(self, sentences: Iterable[str]) -> None:
+        self.update(dict.fromkeys(sentences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -17,6 +17,7 @@ from steelyard.estimate.opening import SystemItems
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.results.base import Warnings
 
 MOST = 40
 UNITS = {"fraction": 1.0, "percent": 100.0}
@@ -41,9 +42,10 @@ def judged(
     reference: Any, candidate: Any, *, metric: str = "accuracy", scale: str = "fraction", **options: Any
 ) -> tuple[GuardOutcome, bool]:
     """What the guard found, and whether up is good."""
-    rule = settle_rule(options, Entry(model="m", value=None, value_key=metric, scale=scale), TaskDefaults())
+    rule = settle_rule(options, Entry(model="m", value=None, value_key=metric, scale=scale), TaskDefaults(), Warnings())
     settings: dict[str, Any] = {"unmatched": "error", "missing": "error", "draws": 100, "seed": 0, "deterministic": True}
-    return guard_items(run_of(reference), run_of(candidate), parse(metric), rule, unit=UNITS[scale], **settings), rule.higher_is_better
+    sides = run_of(reference), run_of(candidate)
+    return guard_items(*sides, parse(metric), rule, Warnings(), unit=UNITS[scale], **settings), rule.higher_is_better
 
 
 def agrees(found: Any, higher_is_better: bool) -> bool:

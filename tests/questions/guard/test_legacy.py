@@ -28,6 +28,7 @@ from steelyard.infer.planning import power
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.lookup import duplicates
 from steelyard.reference.task_file import load_task_file
+from steelyard.results.base import Warnings
 
 REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 
@@ -171,8 +172,8 @@ def test_published_offsets(
 ) -> None:
     key = "accuracy" if higher else "wer"
     entry = Entry(model="m", value=50.0, value_key=key)
-    rule = settle_rule({}, entry, TaskDefaults(alpha=alpha, beta=beta, sigma=sigma, num_samples=n, scale="percent"))
-    found = guard_number(CandidateScore(value=50.0), entry, rule)
+    rule = settle_rule({}, entry, TaskDefaults(alpha=alpha, beta=beta, sigma=sigma, num_samples=n, scale="percent"), Warnings())
+    found = guard_number(CandidateScore(value=50.0), entry, rule, Warnings())
     assert found.details["standard_error"] == pytest.approx(error, abs=6e-4)
     assert found.mde == pytest.approx(theta, abs=0.06 if n == 1 else 5.1e-4)
     assert found.threshold == pytest.approx(50 + offset, abs=0.06 if n == 1 else 5.1e-4)
@@ -182,7 +183,8 @@ def test_published_offsets(
 def test_the_table_of_the_readme(n: int, theta: float, offset: float) -> None:
     """Published with six digits: sigma 50, alpha .05, beta .2."""
     entry = Entry(model="m", value=0.0, num_samples=n, sigma=50.0)
-    found = guard_number(CandidateScore(value=0.0, n=n), entry, settle_rule({"scale": "percent"}, entry, TaskDefaults()))
+    rule = settle_rule({"scale": "percent"}, entry, TaskDefaults(), Warnings())
+    found = guard_number(CandidateScore(value=0.0, n=n), entry, rule, Warnings())
     assert found.mde == pytest.approx(theta, abs=5e-7)
     assert found.threshold == pytest.approx(offset, abs=5e-7)
 
@@ -227,8 +229,8 @@ def asked(name: str, entry: Entry, value: float) -> GuardOutcome:
     defaults = TaskDefaults(
         metric=task.metric, alpha=task.alpha, beta=task.beta, sigma=task.sigma, num_samples=task.n, higher_is_better=task.higher
     )
-    rule = settle_rule({"scale": "percent"}, entry, defaults)
-    return guard_number(CandidateScore(value=value, n=rule.num_samples), entry, rule)
+    rule = settle_rule({"scale": "percent"}, entry, defaults, Warnings())
+    return guard_number(CandidateScore(value=value, n=rule.num_samples), entry, rule, Warnings())
 
 
 def test_on_all_589_rows_equality_passes_and_the_next_number_does_not() -> None:
@@ -391,13 +393,11 @@ def test_a_threshold_alone_needs_no_value(home: Path) -> None:
 
 def test_a_different_n_uses_the_variance_of_each(home: Path) -> None:
     entry_file(home, "m:\n  - accuracy: 70.0\n    num_samples: 1000\n    sigma: 50\n    scale: percent\n")
-    found = guard_number(
-        CandidateScore(value=70.0, n=250),
-        Entry(model="m", value=70.0, num_samples=1000),
-        rule := settle_rule({"sigma": 50, "scale": "percent"}, Entry(model="m", value=70.0, num_samples=1000), TaskDefaults()),
-    )
+    entry, warnings = Entry(model="m", value=70.0, num_samples=1000), Warnings()
+    rule = settle_rule({"sigma": 50, "scale": "percent"}, entry, TaskDefaults(), warnings)
+    found = guard_number(CandidateScore(value=70.0, n=250), entry, rule, warnings)
     assert found.threshold == pytest.approx(70 + norm.ppf(0.05) * math.sqrt(2500 / 250 + 2500 / 1000), rel=1e-14)
-    assert any("250" in warning and "1,000" in warning for warning in rule.warnings)
+    assert any("250" in warning and "1,000" in warning for warning in warnings)
 
 
 def test_an_unknown_n_of_the_reference_is_the_task_s_and_said() -> None:
@@ -464,8 +464,8 @@ def test_verdict_p_threshold_and_bounds_never_disagree(
     reference: float, value: float, sigma: float, n: int, alpha: float, margin: float, higher: bool, theta: float | None
 ) -> None:
     entry = Entry(model="m", value=reference, higher_is_better=higher, num_samples=n, sigma=sigma, margin=margin, theta=theta, alpha=alpha)
-    rule = settle_rule({"scale": "percent"}, entry, TaskDefaults())
-    found = guard_number(CandidateScore(value=value, n=n), entry, rule)
+    rule = settle_rule({"scale": "percent"}, entry, TaskDefaults(), Warnings())
+    found = guard_number(CandidateScore(value=value, n=n), entry, rule, Warnings())
     assert found.p_value is not None
     assert found.threshold is not None
     assert found.lower is not None
@@ -477,16 +477,17 @@ def test_verdict_p_threshold_and_bounds_never_disagree(
     assert (found.upper <= -margin) if red else (found.upper >= -margin)
     if theta is not None and found.verdict == "pass":
         assert found.lower > -theta
-    verdict = written(found, rule, task="t", model="m", spec={}, entry=entry, scale="percent")
+    verdict = written(found, rule, Warnings(), task="t", model="m", spec={}, entry=entry, scale="percent")
     assert "nan" not in str(verdict).lower().replace("finance", "")
     assert all(number is None or math.isfinite(number) for number in (verdict.p_value, verdict.threshold, verdict.mde))
 
 
 def test_the_floor_does_not_look_at_theta_but_says_so(home: Path) -> None:
     entry = Entry(model="m", value=97.0, threshold=94.0, theta=1.0)
-    rule = settle_rule({}, entry, TaskDefaults())
-    assert guard_floor(CandidateScore(value=95.0), entry, rule).verdict == "pass"
-    assert any("theta" in warning for warning in rule.warnings)
+    warnings = Warnings()
+    rule = settle_rule({}, entry, TaskDefaults(), warnings)
+    assert guard_floor(CandidateScore(value=95.0), entry, rule, warnings).verdict == "pass"
+    assert any("theta" in warning for warning in warnings)
 
 
 def test_theta_with_a_single_number_asks_for_items() -> None:

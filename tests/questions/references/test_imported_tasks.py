@@ -17,6 +17,7 @@ from steelyard.questions.references.lint import lint_references
 from steelyard.reference.config_text import with_tables
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.suite_tasks import TRTLLM
+from steelyard.results.base import Warnings
 
 REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 GRADIENT = "gradientai/Llama-3-8B-Instruct-Gradient-1048k"
@@ -74,7 +75,7 @@ def test_the_imported_thresholds_are_those_of_the_original(
     import_references(REAL / f"{task}.yaml", dialect="trtllm")
     place = locate(task)
     entry = next(one for one in load(place).entries if one.model == model and dict(one.spec) == spec)
-    _, gate = gate_of(entry, place.defaults)
+    _, gate = gate_of(entry, place.defaults, Warnings())
     assert gate.threshold == pytest.approx(threshold, abs=6e-4)
     assert gate.mde == pytest.approx(mde, abs=6e-4)
 

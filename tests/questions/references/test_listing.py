@@ -22,6 +22,7 @@ from steelyard.questions.references.listing import list_references, show_referen
 from steelyard.reference.changes import Change, followed, read_changes
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.task_file import load_task_file
+from steelyard.results.base import Warnings
 
 REAL = Path(__file__).parents[2] / "reference" / "trtllm"
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
@@ -71,7 +72,7 @@ ORIGINAL = [
 @pytest.mark.parametrize(("value", "sigma", "n", "threshold", "theta"), ORIGINAL)
 def test_gate_has_the_threshold_and_theta_of_the_original(value: float, sigma: float, n: int, threshold: float, theta: float) -> None:
     entry = Entry(model="m", value=value, num_samples=n, sigma=sigma, alpha=0.05, beta=0.2)
-    _, gate = gate_of(entry, TaskDefaults())
+    _, gate = gate_of(entry, TaskDefaults(), Warnings())
     assert (gate.threshold, gate.mde) == (pytest.approx(threshold, abs=5e-4), pytest.approx(theta, abs=5e-4))
 
 
@@ -88,15 +89,15 @@ def test_the_listed_threshold_is_where_check_turns(here: Path, value: float, hig
 
 
 def test_a_floor_is_its_own_threshold_and_finds_nothing_in_particular() -> None:
-    _, gate = gate_of(Entry(model="m", value=2.5, threshold=2.4, value_key="acceptance_length"), TaskDefaults())
+    _, gate = gate_of(Entry(model="m", value=2.5, threshold=2.4, value_key="acceptance_length"), TaskDefaults(), Warnings())
     assert (gate.design, gate.threshold, gate.mde) == ("threshold", 2.4, None)
 
 
 def test_a_gate_that_cannot_be_computed_says_why() -> None:
-    _, gate = gate_of(Entry(model="m", value=50.0), TaskDefaults())
+    _, gate = gate_of(Entry(model="m", value=50.0), TaskDefaults(), Warnings())
     assert gate.threshold is None
     assert "The number of samples is not known, so there is no threshold." in gate.note
-    rule, gate = gate_of(Entry(model="m", value=50.0, alpha=0.9), TaskDefaults())
+    rule, gate = gate_of(Entry(model="m", value=50.0, alpha=0.9), TaskDefaults(), Warnings())
     assert rule is None
     assert "alpha" in gate.note
 

@@ -22,6 +22,7 @@ from steelyard.infer.planning import power
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import JudgedSlice, SliceFamily
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
@@ -67,13 +68,13 @@ class CandidateScore:
     runs: int = 1
 
 
-def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
+def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
     """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
     assert rule.threshold is not None
     refuse_impossible(new.value, rule, entry.value)
     worse = rule.sign * (new.value - rule.threshold) < 0
     if rule.theta is not None:
-        rule.warnings.append("the entry has an explicit threshold, so theta was not used")
+        warnings.add("the entry has an explicit threshold, so theta was not used")
     gap = None if entry.value is None else rule.sign * (new.value - entry.value)
     number = entry.value if entry.value is not None else rule.threshold
     idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
@@ -87,12 +88,12 @@ def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
         reference=entry.value,
         difference=gap,
         threshold=rule.threshold,
-        needed=_unfailing(rule.threshold, rule) if idle and not worse else None,
+        needed=_unfailing(rule.threshold, rule, warnings) if idle and not worse else None,
         claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
     )
 
 
-def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
+def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
     if entry.value is None:
         raise DataError(
@@ -100,7 +101,7 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
         )
     refuse_impossible(new.value, rule, entry.value)
     if new.same_items and entry.sigma_run and (entry.runs or 1) > 1:  # runs without any spread say nothing of their noise
-        return _same_items(new, entry, rule)
+        return _same_items(new, entry, rule, warnings)
     n_ref = entry.num_samples or rule.num_samples
     n_new = new.n or rule.num_samples
     if n_ref is None or n_new is None:
@@ -111,15 +112,15 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOut
             hint="num_samples in the entry, in [tasks.NAME] of steelyard.toml, or num_samples=",
         )
     if entry.num_samples is None:
-        rule.warnings.append(f"reference has no num_samples; using the task's {n_ref:,}")
+        warnings.add(f"reference has no num_samples; using the task's {n_ref:,}")
     if new.n is not None and new.n != n_ref:
-        rule.warnings.append(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
-    sigma = _sigma(new, entry.value, n_new, n_ref, rule)
+        warnings.add(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
+    sigma = _sigma(new, entry.value, n_new, n_ref, rule, warnings)
     error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
-    return _judged(new, entry.value, sigma, error, n_new, n_ref, rule)
+    return _judged(new, entry.value, sigma, error, n_new, n_ref, rule, warnings)
 
 
-def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutcome:
+def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
     """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
     assert entry.value is not None
     assert entry.sigma_run is not None
@@ -140,7 +141,7 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
     )
     idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
     verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
-    warn_of_gain(lower, rule)
+    warn_of_gain(lower, warnings)
     return GuardOutcome(
         verdict=verdict,
         design="unpaired",
@@ -155,7 +156,7 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule) -> GuardOutc
         sigma=entry.sigma_run,
         mde=rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta),
         threshold=rule.sign * threshold,
-        needed=_unfailing(rule.sign * threshold, rule) if idle else None,
+        needed=_unfailing(rule.sign * threshold, rule, warnings) if idle else None,
         claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
         details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df} | ratio,
     )
@@ -184,13 +185,15 @@ def _ruled_out(lower: float | None, ratio: Mapping[str, Any], rule: GuardRule) -
     return {"theta": rule.theta_relative, "lower": rule.sign * (end - 1)}
 
 
-def warn_of_gain(lower: float | None, rule: GuardRule) -> None:
+def warn_of_gain(lower: float | None, warnings: Warnings) -> None:
     """An improvement beyond the same bound is worth a look too."""
     if lower is not None and lower > 0:
-        rule.warnings.append("significantly better than the reference: this may be a real gain or a broken answer extractor")
+        warnings.add("significantly better than the reference: this may be a real gain or a broken answer extractor")
 
 
-def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule) -> GuardOutcome:
+def _judged(
+    new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule, warnings: Warnings
+) -> GuardOutcome:
     d = rule.sign * (new.value - reference)
     # A margin that is a share of the reference is less uncertain than the reference, or more: by that share.
     at_edge = (
@@ -209,11 +212,11 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
     idle = span.unfailing(threshold, rule.sign)
     ratio = _ratio(new.value, reference, sigma * sigma / n_new, sigma * sigma / n_ref, z, rule)
     verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
-    warn_of_gain(lower, rule)
+    warn_of_gain(lower, warnings)
     if error == 0:
-        rule.warnings.append("sigma is 0, so no noise is allowed for: the bounds have zero width and any lower score is a regression")
+        warnings.add("sigma is 0, so no noise is allowed for: the bounds have zero width and any lower score is a regression")
     if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
-        rule.warnings.append(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, this guard cannot fail")
+        warnings.add(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, this guard cannot fail")
     return GuardOutcome(
         verdict=verdict,
         design="unpaired",
@@ -228,7 +231,7 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
         sigma=sigma,
         mde=mde,
         threshold=threshold,
-        needed=_unfailing(threshold, rule, span.room(reference, rule.sign), sigma, n_new, n_ref)
+        needed=_unfailing(threshold, rule, warnings, span.room(reference, rule.sign), sigma, n_new, n_ref)
         if idle
         else _needed(sigma, n_new, n_ref, rule)
         if verdict == "inconclusive"
@@ -238,11 +241,11 @@ def _judged(new: CandidateScore, reference: float, sigma: float, error: float, n
     )
 
 
-def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: GuardRule) -> float:
+def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: GuardRule, warnings: Warnings) -> float:
     """The declared sigma, else the one that the scores show: pooled p (1 - p) for right or wrong."""
     if rule.sigma is not None:
         if new.same_items:
-            rule.warnings.append(
+            warnings.add(
                 f"sigma {rule.sigma:g} is declared and the items are the same: real false alarms are far fewer than alpha, and small drops "
                 "are missed; a reference with item outcomes (steelyard record) pairs them"
             )
@@ -274,6 +277,7 @@ def _sigma(new: CandidateScore, reference: float, n_new: int, n_ref: int, rule: 
 def _unfailing(
     threshold: float,
     rule: GuardRule,
+    warnings: Warnings,
     room: float | None = None,
     sigma: float | None = None,
     n_new: int | None = None,
@@ -282,7 +286,7 @@ def _unfailing(
     """No score could fail: why, and how many items would do, where that depends on their number."""
     side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
     why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} possible score"
-    rule.warnings.append(f"the threshold {threshold:.4g} lies {side} possible score: this guard cannot fail")
+    warnings.add(f"the threshold {threshold:.4g} lies {side} possible score: this guard cannot fail")
     out: dict[str, Any] = {"items": None, "more": None, "why": why}
     if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
         return out

@@ -40,6 +40,7 @@ from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
 
@@ -54,6 +55,7 @@ class PairedJudgement:
     pairs: Pairs
     metric: Metric
     rule: GuardRule
+    warnings: Warnings
     unit: float
     draws: int
     deterministic: bool = False
@@ -184,7 +186,7 @@ class PairedJudgement:
         own = self.pairs.items - 1 if self.found.df is None else self.found.df
         self.df = satterthwaite([(self.error**2, own), (shared, len(means) - 1)])
         self.error, self.noise = (math.sqrt(each**2 + shared) for each in (self.error, self.noise or 0.0))
-        self.rule.warnings.append(
+        self.warnings.add(
             f"runs differ by more than the noise of their items (run-to-run standard deviation beyond it "
             f"{math.sqrt(excess) * self.unit:.3g}): counted in, t with {self.df:.1f} degrees of freedom"
         )
@@ -239,7 +241,7 @@ class PairedJudgement:
         _, gained = self._lost_and_gained()
         most = most_losses(lambda lost: self._p_of_flips(lost, gained), self._losable, rule.alpha)
         if most is None:
-            rule.warnings.append(
+            self.warnings.add(
                 f"no score could be a regression beside the {gained:,} items gained: the {self._losable:,} that could be lost are too few"
             )
             self.threshold_note = NONE_FAILS
@@ -253,7 +255,7 @@ class PairedJudgement:
         assert found.baseline is not None
         assert found.candidate is not None
         if not self.error:
-            rule.warnings.append("no threshold: the items of this run do not vary, so none can be computed")
+            self.warnings.add("no threshold: the items of this run do not vary, so none can be computed")
             self.threshold_note = "not known: the differences show no spread"
             return None
         what = "the runs of an item" if rule.target == "runs" else "groups" if found.design == "clustered" else "items"
@@ -409,6 +411,7 @@ def guard_items(
     candidate: SystemItems,
     metric: Metric,
     rule: GuardRule,
+    warnings: Warnings,
     *,
     unit: float,
     unmatched: str,
@@ -422,7 +425,7 @@ def guard_items(
     level = max(1 - 2 * rule.alpha, WHOLE)
     scored = metric.mean_of_scores
     if rule.range is not None and not scored:
-        rule.warnings.append(f"range was not used: {metric.name} is not a mean of scores")
+        warnings.add(f"range was not used: {metric.name} is not a mean of scores")
     asked = settle_comparison(
         settle(
             confidence_level=level,
@@ -452,12 +455,20 @@ def guard_items(
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
     plain = replace(asked, margin=None) if not metric.right_or_wrong and rule.margin else asked
     found = pair_evidence(pairs, metric, plain)
-    rule.warnings.extend(asked.own.warnings)
+    warnings.extend(asked.own.warnings)
     if rule.relative and found.baseline is not None:
         rule = at_reference(rule, found.baseline * unit)
     return _written(
         PairedJudgement(
-            found=found, pairs=pairs, metric=metric, rule=rule, unit=unit, draws=draws, deterministic=deterministic, asked=plain
+            found=found,
+            pairs=pairs,
+            metric=metric,
+            rule=rule,
+            warnings=warnings,
+            unit=unit,
+            draws=draws,
+            deterministic=deterministic,
+            asked=plain,
         )
     )
 
@@ -490,8 +501,8 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         details["interval_method"] = found.interval.method
     details |= judged.pooled_facts()
     if smallest > rule.alpha:
-        rule.warnings.append(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
-    warn_of_gain(lower, rule)
+        judged.warnings.add(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
+    warn_of_gain(lower, judged.warnings)
     _warn_of_unseen(judged, verdict)
     threshold = judged.threshold(p, above, smallest)
     if judged.threshold_note:
@@ -525,12 +536,12 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
     if unseen is None:
         return
     if verdict == "regression" and unseen.differs and (p := unseen.p_value(-rule.sign * rule.margin / judged.unit)) > rule.alpha:
-        rule.warnings.append(f"the test may be overconfident: {unseen.differs}, this would be no regression (p = {p:.2g}); {DECLARE}")
+        judged.warnings.add(f"the test may be overconfident: {unseen.differs}, this would be no regression (p = {p:.2g}); {DECLARE}")
     if verdict == "pass" and rule.theta is not None:
         ends = unseen.interval(max(1 - 2 * rule.alpha, WHOLE), "two")
         lowest = min(rule.sign * end * judged.unit for end in ends)
         if lowest <= -rule.theta:
-            rule.warnings.append(
+            judged.warnings.add(
                 f"the pass may be overconfident: {unseen.falls}, the lower bound would be {lowest:.3g} "
                 f"and a {WORSENING[rule.higher_is_better]} of {rule.theta:g} would not be ruled out; {unseen.remedy}"
             )

@@ -13,6 +13,7 @@ from steelyard.metrics.catalogue import find, is_share, parse
 from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
+from steelyard.results.base import Warnings
 
 TOPS = {"fraction": 1.0, "percent": 100.0}
 MIXED_UP = "percent and fraction may have been mixed up"
@@ -73,7 +74,7 @@ def span_of(rule: GuardRule, number: float | None) -> Span:
 # ---- the numbers of the rule -----------------------------------------------------------------------------------------------
 
 
-def refuse_impossible_rule(rule: GuardRule, reference: float | None) -> None:
+def refuse_impossible_rule(rule: GuardRule, reference: float | None, warnings: Warnings) -> None:
     """theta, margin, sigma, an explicit threshold and the value on record, held against what the scale makes possible."""
     number = reference if reference is not None else rule.threshold
     span = span_of(rule, number)
@@ -87,10 +88,10 @@ def refuse_impossible_rule(rule: GuardRule, reference: float | None) -> None:
         for name, drop in (("theta", rule.theta), ("margin", rule.margin)):
             if drop is not None and drop >= span.width:
                 raise _too_wide(name, drop, span, reference, f"below {span.width:g}, the range of the scores")
-    _refuse_sigma(rule, span, reference)
+    _refuse_sigma(rule, span, reference, warnings)
 
 
-def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None) -> None:
+def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None, warnings: Warnings) -> None:
     """Scores of a range cannot vary by more than half of it; more than all of it is a sigma in another scale."""
     if not rule.sigma or span.width is None:
         return
@@ -98,7 +99,7 @@ def _refuse_sigma(rule: GuardRule, span: Span, reference: float | None) -> None:
     if rule.sigma > span.width:
         raise _too_wide("sigma", rule.sigma, span, reference, f"at most {half:g}, the largest standard deviation of scores {span.words()}")
     if rule.sigma > half:
-        rule.warnings.append(f"sigma {rule.sigma:g} is more than scores {span.words()} can vary by, which is {half:g}")
+        warnings.add(f"sigma {rule.sigma:g} is more than scores {span.words()} can vary by, which is {half:g}")
     share = is_share(rule.metric) and reference is not None and 1 < abs(reference) < TOPS["percent"] - 1
     if share and span.scale == "percent" and rule.sigma <= 0.5:
         raise _two_scales(f"sigma {rule.sigma:g} and a reference of {reference:g}", rule.sigma, "sigma")
@@ -118,14 +119,14 @@ def _too_wide(name: str, number: float, span: Span, reference: float | None, nee
     )
 
 
-def warn_of_theta(rule: GuardRule, reference: float | None) -> None:
+def warn_of_theta(rule: GuardRule, reference: float | None, warnings: Warnings) -> None:
     """A drop that cannot be is ruled out by every run: true, and worth nothing."""
     if rule.theta is None or reference is None or rule.threshold is not None:
         return
     room = span_of(rule, reference).room(reference, rule.sign)
     if room is not None and rule.theta > room:
         way = "lose" if rule.higher_is_better else "rise by"
-        rule.warnings.append(
+        warnings.add(
             f"theta {rule.theta:g} is more than the reference {reference:.6g} can {way}: every run rules it out, so it says nothing"
         )
 
@@ -209,7 +210,6 @@ class GuardRule:
     range: tuple[float, float] | None = None  # of the scores, where somebody declared it
     margin_relative: float | None = None  # as shares of the reference, where they were given so; margin and theta are then what that is
     theta_relative: float | None = None
-    warnings: list[str] = field(default_factory=list)
     sign: int = field(init=False)  # +1 where up is good, -1 where down is
     relative: bool = field(init=False)  # whether margin or theta is a share of the reference
 
@@ -227,7 +227,9 @@ class GuardRule:
         return "less" if self.higher_is_better else "greater"
 
 
-def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, otherwise: Mapping[str, Any] | None = None) -> GuardRule:
+def settle_rule(
+    options: Mapping[str, Any], entry: Entry, task: TaskDefaults, warnings: Warnings, otherwise: Mapping[str, Any] | None = None
+) -> GuardRule:
     """The numbers of the rule, each from the first place that says it; `otherwise` are those of a task that ran, the last place."""
     if otherwise:
         task = replace(task, **{name: value for name, value in otherwise.items() if getattr(task, name, value) is None})
@@ -249,6 +251,12 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
     alpha, beta = checked("alpha", first("alpha", ALPHA)), checked("beta", first("beta", BETA))
     margin, theta = first("margin", 0.0), first("theta")
     shares = options.get("recovery") is not None or isinstance(margin, str) or isinstance(theta, str)
+    drops = (
+        {"margin": checked("margin", margin), "theta": checked_if_given("theta", theta)}
+        if not shares
+        else settle_drops(options, margin, theta)
+    )
+    warnings.extend(coin_flips(alpha=alpha, beta=beta))
     rule = GuardRule(
         metric=metric,
         higher_is_better=higher_is_better,
@@ -256,17 +264,12 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
         alpha=alpha,
         beta=beta,
         sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
-        **(
-            settle_drops(options, margin, theta)
-            if shares
-            else {"margin": checked("margin", margin), "theta": checked_if_given("theta", theta)}
-        ),
+        **drops,
         num_samples=None if n is None else whole("num_samples", n),
         threshold=entry.threshold,
         target=target or "items",
         positive=first("positive"),
         range=ends,
-        warnings=coin_flips(alpha=alpha, beta=beta),
     )
     if rule.relative:
         rule = at_reference(rule, entry.value)
@@ -276,7 +279,7 @@ def settle_rule(options: Mapping[str, Any], entry: Entry, task: TaskDefaults, ot
             got=f"theta {rule.theta:g} below the margin {rule.margin:g}",
             need="a theta of at least the margin",
         )
-    refuse_impossible_rule(rule, entry.value)
+    refuse_impossible_rule(rule, entry.value, warnings)
     return rule
 
 
@@ -375,7 +378,7 @@ def is_better_higher(metric: str) -> bool:
         return True
 
 
-def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: list[str]) -> tuple[str, str] | None:
+def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: Warnings) -> tuple[str, str] | None:
     """The two columns of a ratio: as asked or noted by the run, else as the entry was recorded, else as the task says."""
     try:
         on_record = None if entry is None or entry.sums is None else ratio_columns(entry.sums)
@@ -395,15 +398,15 @@ def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: 
             hint="leave ratio out: the reference says which columns it is made of",
         )
     if on_record not in (None, columns):
-        warnings.append(f"the ratio on record was made of {'/'.join(on_record or ())}, this one of {'/'.join(columns)}")
+        warnings.add(f"the ratio on record was made of {'/'.join(on_record or ())}, this one of {'/'.join(columns)}")
     return columns
 
 
-def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, rule: GuardRule) -> None:
+def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str, str] | None, warnings: Warnings) -> None:
     """What was recorded about the protocol must be what is said about this run."""
     recorded = dict(entry.protocol)
     given = {**{key: str(v) for key, v in place.defaults.protocol.items()}, **{key: str(v) for key, v in (protocol or {}).items()}}
-    _note_scorer_version(recorded, given, rule)
+    _note_scorer_version(recorded, given, warnings)
     differ = {key: (recorded[key], given[key]) for key in recorded.keys() & given.keys() if recorded[key] != given[key]}
     extra = sorted(given.keys() - recorded.keys()) if recorded else []
     if differ or extra:
@@ -417,16 +420,16 @@ def check_protocol(entry: Entry, place: ReferenceLocation, protocol: Mapping[str
         )
     silent = sorted(recorded.keys() - given.keys())
     if silent:
-        rule.warnings.append(
+        warnings.add(
             f"the reference pins its protocol ({', '.join(silent)}); this run does not state its own (protocol={{'KEY': 'VALUE'}})"
         )
 
 
-def _note_scorer_version(recorded: dict[str, str], given: dict[str, str], rule: GuardRule) -> None:
+def _note_scorer_version(recorded: dict[str, str], given: dict[str, str], warnings: Warnings) -> None:
     """A scorer that reads answers better than it did is a warning, and no other protocol: an update would end every guard. Takes it out."""
     was, now = (facts.pop("scorer.version", "1") for facts in (recorded, given))
     if was != now and recorded.get("scorer") is not None and recorded.get("scorer") == given.get("scorer"):
-        rule.warnings.append(
+        warnings.add(
             f"the scorer {given['scorer']} reads some answers differently than when the reference was recorded (version {was} then, {now} "
             "in this run), which can change scores by itself: record the reference again"
         )

@@ -23,6 +23,7 @@ from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, ear
 from steelyard.items import Items, Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import WORSENING
 
 FloatArray = npt.NDArray[np.float64]
@@ -314,7 +315,14 @@ def _other_looks(got: str) -> DataError:
 
 
 def found_of(
-    rule: StoppingRule, series: PairedSeries, plan: StoppingPlan, guard: GuardRule, unit: float, *, ended: Mapping[str, Any] | None = None
+    rule: StoppingRule,
+    series: PairedSeries,
+    plan: StoppingPlan,
+    guard: GuardRule,
+    unit: float,
+    warnings: Warnings,
+    *,
+    ended: Mapping[str, Any] | None = None,
 ) -> GuardOutcome:
     """What a rule that has ended says, in the words and the scale of a guard. `ended`: what ended the run before the rule could."""
     n = len(series.ids)
@@ -328,8 +336,8 @@ def found_of(
         mean = float(turned.mean())
         stopped = StoppedEstimate(estimate=mean, low=None, high=None, confidence_level=level, p_value=1.0, method="mean of the items asked")
         if beyond is not None:
-            guard.warnings.append(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
-    guard.warnings.extend(stopped.warnings)
+            warnings.add(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
+    warnings.extend(stopped.warnings)
     verdict = ENDS[decision]
     # Stopped has the difference turned so that up is good, in the metric's own unit.
     scaled = [None if x is None else x * unit + 0.0 for x in (stopped.estimate, stopped.low, stopped.high)]

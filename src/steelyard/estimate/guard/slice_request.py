@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.measure_options import slice_names
 from steelyard.reference.entry import TaskDefaults
+from steelyard.results.base import Warnings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +49,10 @@ def settle_slices(by: Any, critical: Any, task: TaskDefaults) -> SliceRequest | 
     return SliceRequest(by=columns, critical=tuple(dict.fromkeys(named)), asked=by is not None) if columns else None
 
 
-def refuse_slices(request: SliceRequest | None, rule: GuardRule, why: str, hint: str) -> None:
+def refuse_slices(request: SliceRequest | None, warnings: Warnings, why: str, hint: str) -> None:
     """Slices where there are none to be had: refused if somebody asked for them, a warning if only the configuration did."""
     if request is None:
         return
     if request.asked:
         raise UsageError(f"by={request.by[0]!r} cannot be used: {why}.", got=why, need="the items of a run and of its reference", hint=hint)
-    rule.warnings.append(f"not judged by {' and '.join(request.by)}, as the configuration asks: {why}")
+    warnings.add(f"not judged by {' and '.join(request.by)}, as the configuration asks: {why}")

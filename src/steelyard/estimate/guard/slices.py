@@ -13,13 +13,13 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import PairedJudgement
-from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.slice_request import SliceRequest
 from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
 from steelyard.options import did_you_mean
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Difference
 from steelyard.results.verdict import JudgedSlice, SliceFamily, one_sided_bounds
 from steelyard.tally.pairs import Pairs
@@ -57,7 +57,7 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
     """The outcome with its slices: worse if the whole or a slice is, after correction for all of them."""
     judged: PairedJudgement = found.judged
     rule = judged.rule
-    parts = _parts(judged.pairs, request, rule)
+    parts = _parts(judged.pairs, request, judged.warnings)
     for part in parts:
         _judge(part, judged)
     counted = [part for part in parts if part.enough and (part.critical or not request.critical)]
@@ -93,11 +93,11 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
     if tested:
         _share_whole(found, judged)
         if found.p_value <= rule.alpha < whole:
-            rule.warnings.append(
+            judged.warnings.add(
                 f"all items together: significant on its own (p = {found.p_value:.2g}), not at the share that slices leave it ({whole:.2g})"
             )
     elif parts:
-        rule.warnings.append(
+        judged.warnings.add(
             f"no slice of {' and '.join(request.by)} was tested: "
             + ("their groups are too few" if not counted else f"each has fewer than {FEWEST_ITEMS} items")
         )
@@ -105,7 +105,7 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
     return found
 
 
-def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_SliceItems]:
+def _parts(pairs: Pairs, request: SliceRequest, warnings: Warnings) -> list[_SliceItems]:
     """The slices of every column, in the order of their names; those without a value last."""
     parts: list[_SliceItems] = []
     for column in request.by:
@@ -124,7 +124,7 @@ def _parts(pairs: Pairs, request: SliceRequest, rule: GuardRule) -> list[_SliceI
                 need=f"at most {MOST_SLICES}, or the ones that count",
                 hint=f"name those that count: critical_slices={[part.value for part in parts[:2]]!r}",
             )
-        rule.warnings.append(f"{len(parts):,} slices: only those named in critical_slices are shown")
+        warnings.add(f"{len(parts):,} slices: only those named in critical_slices are shown")
         parts = [part for part in parts if part.critical]
     return parts
 
@@ -192,7 +192,8 @@ def replace_rule(whole: PairedJudgement, found: Any, pairs: Pairs) -> PairedJudg
         found=found,
         pairs=pairs,
         metric=whole.metric,
-        rule=replace(whole.rule, warnings=[]),
+        rule=whole.rule,
+        warnings=Warnings(),
         unit=whole.unit,
         draws=whole.draws,
         deterministic=whole.deterministic,
@@ -236,14 +237,13 @@ def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJ
 
 def _share_whole(found: GuardOutcome, judged: PairedJudgement) -> None:
     """The whole has a share of alpha beside its slices: its threshold and the drop it finds are those of that share."""
-    rule, p = judged.rule, found.p_value
+    p = found.p_value
     assert p is not None
-    judged.rule = replace(rule, alpha=SHARE * rule.alpha, warnings=[])
-    found.mde = judged.mde()
-    found.threshold = judged.threshold(p, None, float(found.details["smallest_p"]))
+    alone = replace(judged, rule=replace(judged.rule, alpha=SHARE * judged.rule.alpha), warnings=Warnings())
+    found.mde = alone.mde()
+    found.threshold = alone.threshold(p, None, float(found.details["smallest_p"]))
     if found.threshold is not None:
-        found.details["threshold_note"] = "; ".join(part for part in (judged.threshold_note, "slices are judged beside it") if part)
-    judged.rule = rule
+        found.details["threshold_note"] = "; ".join(part for part in (alone.threshold_note, "slices are judged beside it") if part)
 
 
 def _needed(part: _SliceItems) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
+from steelyard.results.base import Warnings
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
 
@@ -41,6 +42,7 @@ def guard_source(
     place: ReferenceLocation,
     entry: Entry,
     rule: GuardRule,
+    warnings: Warnings,
     columns: Mapping[str, Any],
     *,
     unmatched: str,
@@ -56,16 +58,16 @@ def guard_source(
     slices: which of them to judge beside the whole; those on record count, whatever the run says of them.
     """
     if entry.sums is not None or place.defaults.ratio is not None:
-        columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, rule.warnings)}
+        columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, warnings)}
     recorded = None
     if rule.threshold is None:
         entry, recorded = with_outcomes(place, entry)
     if recorded is None:
         why = "the reference has an explicit threshold" if rule.threshold is not None else "the reference is a single number without items"
-        refuse_slices(slices, rule, why, "record a run with its items")
+        refuse_slices(slices, warnings, why, "record a run with its items")
         slices = None
     lacking = () if slices is None or recorded is None else tuple(column for column in slices.by if column not in recorded.slices)
-    run, there = read_sliced(source, columns, lacking, rule.metric, rule.warnings, asked=slices is not None and slices.asked)
+    run, there = read_sliced(source, columns, lacking, rule.metric, warnings, asked=slices is not None and slices.asked)
     slices = slices if there else None
     refuse_unfinished([run.log], missing)
     refuse_alike([run.log], "check")
@@ -88,6 +90,7 @@ def guard_source(
             SystemItems(run.name, _only(run.items, keep, metric)),
             metric,
             rule,
+            warnings,
             unit=unit,
             unmatched=unmatched,
             missing=missing,
@@ -101,7 +104,7 @@ def guard_source(
         found.details["n_reference"] = len(recorded.keys)
         told = [{**item, "id": names.get(item["id"], item["id"])} for item in found.telling]
         found.telling = tuple(with_context(told, None, original.source))
-        _warn_of_edited_value(found, entry, rule)
+        _warn_of_edited_value(found, entry, warnings)
         return found, scale
     if rule.target == "runs":
         raise UsageError(
@@ -111,8 +114,8 @@ def guard_source(
             hint="record runs with their items, or use target='items'",
         )
     scale, unit = scale_of(rule, metric, [run.items], entry)
-    new = _number(run, metric, unit, missing, entry, rule)
-    return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule), scale
+    new = _number(run, metric, unit, missing, entry, rule, warnings)
+    return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule, warnings), scale
 
 
 def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
@@ -126,16 +129,16 @@ def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
         )
 
 
-def _warn_of_edited_value(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
+def _warn_of_edited_value(found: GuardOutcome, entry: Entry, warnings: Warnings) -> None:
     """The items decide; a value beside them that they do not give was written by hand."""
     if entry.value is None or found.reference is None or found.n != found.details.get("n_reference"):
         return
     if not math.isclose(entry.value, found.reference, rel_tol=1e-9, abs_tol=1e-9):
         given = f"the value on record, {entry.value:g}, is not what its items give, {found.reference:.6g}"
-        rule.warnings.append(f"{given}: the items decide")
+        warnings.add(f"{given}: the items decide")
 
 
-def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: list[str]) -> SystemItems:
+def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: Warnings) -> SystemItems:
     """The items of a run and its name."""
     given = {role: column for role, column in columns.items() if column is not None}
     if "ratio" in given:
@@ -147,18 +150,18 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: lis
 
 
 def read_sliced(
-    source: Any, columns: Mapping[str, Any], by: tuple[str, ...], metric: str, warnings: list[str], *, asked: bool
+    source: Any, columns: Mapping[str, Any], by: tuple[str, ...], metric: str, warnings: Warnings, *, asked: bool
 ) -> tuple[SystemItems, bool]:
     """The run with its slice columns, and whether it has them. Where only the configuration asks for them, their absence is a warning."""
     if not by:
         return read_run(source, columns, metric, warnings), True
-    said: list[str] = []
+    said = Warnings()
     try:
         run = read_run(source, {**columns, "by": by}, metric, said)
     except UsageError as fault:
         if asked:
             raise
-        warnings.append(f"not sliced by {' and '.join(by)}, as the configuration asks: {fault.sentence}")
+        warnings.add(f"not sliced by {' and '.join(by)}, as the configuration asks: {fault.sentence}")
         return read_run(source, columns, metric, warnings), False
     warnings.extend(said)
     _refuse_answers(run, by)
@@ -203,7 +206,7 @@ def scores_by_item(sources: Sequence[Any], columns: Mapping[str, Any], name: str
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}
     for source in sources:
-        items = read_run(source, columns, name, []).items
+        items = read_run(source, columns, name, Warnings()).items
         if items.id is None or items.count is not None:
             return None
         values = item_values(items, metric_of(name, items))
@@ -327,12 +330,14 @@ def _only(items: Items, keep: set[str], metric: Metric) -> Items:
     return replace(items, **dropped)
 
 
-def _number(run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule) -> CandidateScore:
+def _number(
+    run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule, warnings: Warnings
+) -> CandidateScore:
     """The run as one number with its spread."""
     settings = settle(missing=missing, positive=rule.positive)
     sample = Sample(run.items, settings, counted=False)
     rows = rows_of_sample([metric], sample, settings)
-    rule.warnings.extend(settings.warnings)
+    warnings.extend(settings.warnings)
     if len(rows) != 1 or rows[0].estimate is None:
         raise DataError(f"The run has no single value of {metric.name}.", got=f"no single value of {metric.name}", need="one number")
     row = rows[0]

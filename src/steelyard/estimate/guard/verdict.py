@@ -9,6 +9,7 @@ from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, Verdict, one_sided_bounds
@@ -16,7 +17,9 @@ from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, Verdict, o
 NAMED = 3  # slices in a sentence
 
 
-def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str) -> Verdict:
+def written(
+    found: GuardOutcome, rule: GuardRule, warnings: Warnings, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str
+) -> Verdict:
     """The verdict with its one sentence."""
     method = found.details.get("interval_method") or found.test or ""
     return Verdict(
@@ -61,7 +64,7 @@ def written(found: GuardOutcome, rule: GuardRule, *, task: str, model: str, spec
         slicing=found.slicing,
         slices=found.slices,
         details=VerdictDetails.of({key: value for key, value in found.details.items() if key != "ratio"}),
-        warnings=tuple(dict.fromkeys(rule.warnings)),
+        warnings=tuple(warnings),
         signature=_sign(found, rule, task, model, spec, scale),
     )
 

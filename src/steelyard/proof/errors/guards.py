@@ -18,6 +18,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.results.base import Warnings
 
 FloatArray = npt.NDArray[np.float64]
 PAGE = "docs/guard.md"
@@ -30,7 +31,7 @@ def claims() -> Iterator[Claim]:
 
 
 def rule_of(entry: Entry, **options: Any) -> GuardRule:
-    return settle_rule(options, entry, TaskDefaults())
+    return settle_rule(options, entry, TaskDefaults(), Warnings())
 
 
 # ---- recorded outcomes: right or wrong -------------------------------------------------------------------------------------------
@@ -46,7 +47,7 @@ def run_of(scores: FloatArray, repeats: int = 1) -> Items:
 def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **options: Any) -> str:
     rule = rule_of(Entry(model="m", value=None, metric=metric), **options)
     named = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": draws, "seed": 0}
-    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse(metric), rule, **named).verdict  # type: ignore[arg-type]
+    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse(metric), rule, Warnings(), **named).verdict  # type: ignore[arg-type]
 
 
 def _outcomes() -> Iterator[Claim]:
@@ -133,4 +134,4 @@ def _worse(reference: float, value: float, n: int, sigma: float | None) -> bool:
     if sigma is None and reference == value and value in (0.0, 100.0):  # no spread to judge by: the guard asks for a sigma
         return False
     entry = Entry(model="m", value=reference, num_samples=n, sigma=sigma, scale="percent", metric="accuracy")
-    return guard_number(CandidateScore(value=value, n=n, right_or_wrong=True), entry, rule_of(entry)).verdict == "regression"
+    return guard_number(CandidateScore(value=value, n=n, right_or_wrong=True), entry, rule_of(entry), Warnings()).verdict == "regression"

@@ -17,6 +17,7 @@ from steelyard.proof.errors.guards import PAGE, rule_of, run_of, verdict
 from steelyard.proof.errors.tests import REACH
 from steelyard.proof.trials import Trial, alike
 from steelyard.reference.entry import Entry
+from steelyard.results.base import Warnings
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -57,7 +58,8 @@ def _runs_on_record() -> Trial:
     def calls(past: FloatArray, new: float) -> bool:
         runs, spread = len(past), float(past.std(ddof=1))
         entry = Entry(model="m", value=float(past.mean()), num_samples=1000, runs=runs, sigma_run=spread, scale="percent")
-        return guard_number(CandidateScore(value=float(new), n=1000, same_items=True), entry, rule_of(entry)).verdict == "regression"
+        candidate = CandidateScore(value=float(new), n=1000, same_items=True)
+        return guard_number(candidate, entry, rule_of(entry), Warnings()).verdict == "regression"
 
     return Trial(
         family="a guard on a bare number, the same items in several runs",

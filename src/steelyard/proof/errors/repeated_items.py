@@ -22,6 +22,7 @@ from steelyard.proof.errors.tests import PAGE, plainly
 from steelyard.proof.errors.tests_scores import calls_of, default_of_scores, pairs_of
 from steelyard.proof.trials import Trial, significant, told
 from steelyard.reference.entry import Entry
+from steelyard.results.base import Warnings
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -168,7 +169,7 @@ def judged(past: FloatArray, new: FloatArray, **options: Any) -> GuardOutcome:
     rule = rule_of(Entry(model="m", value=None, metric="accuracy"), **options)
     reference, run = (SystemItems(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
     named: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 999, "seed": 0}
-    return guard_items(reference, run, parse("accuracy"), rule, **named)
+    return guard_items(reference, run, parse("accuracy"), rule, Warnings(), **named)
 
 
 def _guarded(draw: Any, rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from steelyard.proof.claims import Band, Claim, Setting
 from steelyard.proof.errors.guards import ACCURACY, PAGE, rule_of, run_of
 from steelyard.proof.trials import Trial
 from steelyard.reference.entry import Entry
+from steelyard.results.base import Warnings
 
 CHANGING = 0.05  # of the items between healthy runs
 BY = "part"
@@ -74,4 +75,4 @@ def _alone(reference: Items, run: Items) -> bool:
 def _judged(reference: Items, run: Items) -> Any:
     how: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 10_000, "seed": 0}
     rule = rule_of(Entry(model="m", value=None, metric="accuracy"))
-    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse("accuracy"), rule, **how)
+    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse("accuracy"), rule, Warnings(), **how)

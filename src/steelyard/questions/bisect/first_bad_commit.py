@@ -33,6 +33,7 @@ from steelyard.questions.bisect.search import (
     search,
 )
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.history import PastRun
 
@@ -203,7 +204,7 @@ def _stored(
             )
         metric = said["metric"] or "accuracy"
         found = [_of_file(run, columns, metric, name) for run, name in zip(runs, ("good_run", "bad_run"), strict=True)]
-        own = metric_of(metric, read_run(runs[0], columns, metric, []).items).higher_is_better
+        own = metric_of(metric, read_run(runs[0], columns, metric, Warnings()).items).higher_is_better
         return found[0], found[1], metric, own if said["higher_is_better"] is None else said["higher_is_better"]
     store = opened(said["history"], said["config"])
     try:

@@ -27,6 +27,7 @@ from steelyard.options import check_mapping, documented, number, source_keywords
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import Verdict
 
 
@@ -107,31 +108,32 @@ def check(
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
     notes = notes_of(source)
-    rule = settle_rule(options, entry, place.defaults, otherwise if otherwise is not None or notes is None else notes.rule)
-    rule.warnings.extend(match.warnings)
+    warnings = Warnings()
+    rule = settle_rule(options, entry, place.defaults, warnings, otherwise if otherwise is not None or notes is None else notes.rule)
+    warnings.extend(match.warnings)
     if notes is not None and notes.ratio is not None:
         columns = {"ratio": tuple(notes.ratio), **columns}
     if notes is not None and notes.range is not None and rule.range is None:
         rule = replace(rule, range=(float(notes.range[0]), float(notes.range[1])))
     said_of_run = _said(notes, protocol, unmatched)
-    check_protocol(entry, place, said_of_run, rule)
+    check_protocol(entry, place, said_of_run, warnings)
     if said_of_run and "scorer" in said_of_run:
         from steelyard.evaluate.scorers.catalogue import refuse_other_score  # only what a run of ours needs
 
         refuse_other_score(said_of_run, rule.metric)
     slices = settle_slices(by, critical_slices, place.defaults)
     if rule.relative and slices is not None:
-        refuse_slices(slices, rule, "slices are judged by drops in the scale of the scores, not by shares", "margin=0.02, theta=0.02")
+        refuse_slices(slices, warnings, "slices are judged by drops in the scale of the scores, not by shares", "margin=0.02, theta=0.02")
         slices = None
     if value is not None:
-        refuse_slices(slices, rule, "a bare value has no items", "give the run itself")
-        found, scale_used = _of_value(value, entry, rule), rule.scale or "raw"
+        refuse_slices(slices, warnings, "a bare value has no items", "give the run itself")
+        found, scale_used = _of_value(value, entry, rule, warnings), rule.scale or "raw"
     elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):
         from steelyard.questions.guard.stopped import guard_stopped
 
-        refuse_slices(slices, rule, "a run that stopped early was planned for all its items together", "use a complete run")
+        refuse_slices(slices, warnings, "a run that stopped early was planned for all its items together", "use a complete run")
         refuse_relative(rule, "A run that stopped early")
-        found, rule, scale_used = guard_stopped(source, place, entry, rule, notes, columns, asked=asked, missing=missing)
+        found, rule, scale_used = guard_stopped(source, place, entry, rule, warnings, notes, columns, asked=asked, missing=missing)
     else:
         from steelyard.estimate.guard.source import guard_source
 
@@ -140,6 +142,7 @@ def check(
             place,
             entry,
             rule,
+            warnings,
             columns,
             unmatched=unmatched,
             missing=missing,
@@ -151,12 +154,12 @@ def check(
         )
     if found.design != "unpaired":
         unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]
-        rule.warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
+        warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
     if rule.relative:
         rule = at_reference(rule, found.reference)
-    _warn_of_drift(found, entry, rule)
-    warn_of_theta(rule, found.reference)
-    verdict = written(found, rule, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
+    _warn_of_drift(found, entry, rule, warnings)
+    warn_of_theta(rule, found.reference, warnings)
+    verdict = written(found, rule, warnings, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
     if verdict.telling:
         from steelyard.estimate.changed_items import with_excerpts  # NumPy: only where there are items
         from steelyard.reference.outcomes import hash_id
@@ -178,7 +181,7 @@ def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched:
     return {**kept, **(protocol or {})}
 
 
-def _of_value(value: float, entry: Entry, rule: GuardRule) -> GuardOutcome:
+def _of_value(value: float, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
     """A bare score against the number on record, or against its explicit floor."""
     score = number("the value", value)
     if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
@@ -191,19 +194,19 @@ def _of_value(value: float, entry: Entry, rule: GuardRule) -> GuardOutcome:
     refuse_fraction(score, rule, entry.value if entry.value is not None else rule.threshold)
     new = CandidateScore(value=score, n=rule.num_samples)
     if rule.threshold is not None:
-        return guard_floor(new, entry, rule)
+        return guard_floor(new, entry, rule, warnings)
     if entry.items is not None:
-        rule.warnings.append("the reference holds item outcomes, which a bare value cannot be paired with: give the run itself")
-    return guard_number(new, entry, rule)
+        warnings.add("the reference holds item outcomes, which a bare value cannot be paired with: give the run itself")
+    return guard_number(new, entry, rule, warnings)
 
 
-def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule) -> None:
+def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule, warnings: Warnings) -> None:
     """A reference that follows every small loss down: the run is held against the first value on record too."""
     if entry.first_value is None or found.sigma is None or not found.n:
         return
     gap = rule.sign * (found.value - entry.first_value)
     if gap < threshold_offset(found.sigma / math.sqrt(found.n), rule.alpha) - rule.margin:
-        rule.warnings.append(
+        warnings.add(
             f"slow drift: {-gap:.4g} below the value first on record ({entry.first_value:g}), though not below the present reference"
             if found.verdict != "regression"
             else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"

@@ -18,6 +18,7 @@ from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.reference.run_notes import RunNotes
+from steelyard.results.base import Warnings
 
 PLANNED = ("theta", "alpha", "beta", "margin")
 
@@ -27,6 +28,7 @@ def guard_stopped(
     place: ReferenceLocation,
     entry: Entry,
     rule: GuardRule,
+    warnings: Warnings,
     notes: RunNotes,
     columns: Mapping[str, Any],
     *,
@@ -68,25 +70,25 @@ def guard_stopped(
             got="a reference without item outcomes",
             need="one that holds them",
         )
-    run = read_run(source, columns, rule.metric, rule.warnings)
+    run = read_run(source, columns, rule.metric, warnings)
     metric = metric_of(rule.metric, run.items, rule.range)
     past = outcomes.to_items(recorded)
     scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)
     settings = settle(missing=missing)
     items = Sample(run.items, settings, needed=("score", "group") if run.items.score is not None else None).items
-    rule.warnings.extend(settings.warnings)
+    warnings.extend(settings.warnings)
     if run.items.id is None:
         raise DataError(
             "A run that stopped early can only be checked with its id column, and this one has none.",
             got="a run without ids",
             need="the id column it was written with",
         )
-    _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, rule)
+    _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, warnings)
     series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
-    found = found_of(followed, series, plan, rule, unit, ended=stopping.get("ended"))
+    found = found_of(followed, series, plan, rule, unit, warnings, ended=stopping.get("ended"))
     found.details["n_reference"] = len(recorded.keys)
     return found, rule, scale
 
@@ -106,12 +108,12 @@ def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping
     return replace(rule, **planned)
 
 
-def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: RunNotes, rule: GuardRule) -> None:
+def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: RunNotes, warnings: Warnings) -> None:
     """The items must be the first ones of the recorded order, not a choice among them."""
     seen = list(dict.fromkeys(ids))
     if recorded.hashed or notes.order != "items":
         why = "the reference keeps hashes of its ids" if recorded.hashed else f"the items were ordered by {notes.order}"
-        rule.warnings.append(f"that the items are the first of a random order is taken from the run's notes: {why}")
+        warnings.add(f"that the items are the first of a random order is taken from the run's notes: {why}")
         return
     keys = list(recorded.keys)
     order = [keys[place] for place in hash_order(keys, notes.seed)]

@@ -15,6 +15,7 @@ from steelyard.history.store import LARGEST_PAGE, History, open_history
 from steelyard.options import documented
 from steelyard.redaction import redacted
 from steelyard.reference.config import find_config
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import Verdict
 
 MOST_TEXT = 64_000_000  # characters of one run; excerpts of a hundred thousand answers are less
@@ -27,7 +28,7 @@ def texts_of(sources: Sequence[Any], columns: Mapping[str, Any], metric: str) ->
 
     out: dict[str, dict[str, str]] = {}
     for source in sources:
-        run = read_run(source, columns, metric, [])
+        run = read_run(source, columns, metric, Warnings())
         if run.source is not None and run.items.id is not None:
             out = {**context_of(run.source, set(run.items.id.names)), **out}
     if not any("answer" in texts for texts in out.values()):

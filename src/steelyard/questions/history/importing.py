@@ -25,6 +25,7 @@ from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.names import check_task
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.history import PastRun, RunList
 from steelyard.results.verdict import Verdict
 
@@ -142,9 +143,10 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
         higher_is_better=better,
         scale=facts.get("scale", "percent"),
     )
-    rule = settle_rule({}, entry, TaskDefaults())
+    own = Warnings()
+    rule = settle_rule({}, entry, TaskDefaults(), own)
     new = CandidateScore(value=report.value, n=report.n)
-    found = guard_number(new, entry, rule) if report.floor is None else guard_floor(new, entry, rule)
+    found = guard_number(new, entry, rule, own) if report.floor is None else guard_floor(new, entry, rule, own)
     if (
         report.floor is None
         and report.threshold is not None
@@ -155,7 +157,7 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
             f"its threshold, {report.threshold:g}, does not follow from its other numbers, which give {found.threshold:.3f}.",
             hint="a report of another rule",
         )
-    return written(found, rule, task=about, model=named, spec={}, entry=entry, scale=entry.scale or "percent")
+    return written(found, rule, own, task=about, model=named, spec={}, entry=entry, scale=entry.scale or "percent")
 
 
 def _task(report: SuiteReport, warnings: list[str]) -> str:

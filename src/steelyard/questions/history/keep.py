@@ -15,6 +15,7 @@ from steelyard.options import documented
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.run_notes import notes_of
+from steelyard.results.base import Warnings
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded, Suite, Verdict
@@ -167,7 +168,7 @@ def _items(
 
     entry = _on_record(result, config, directory)
     try:
-        ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, [])
+        ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, Warnings())
         scores = scores_by_item(sources, columns if ratio is None else {**columns, "ratio": ratio}, _metric(result))
     except SteelyardError as fault:
         return None, f"the run is stored without its items: {fault}"

@@ -21,6 +21,7 @@ from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
+from steelyard.results.base import Warnings
 from steelyard.version import __version__
 
 LIMITS = ("theta", "margin", "alpha", "beta", "sigma", "higher_is_better")
@@ -136,7 +137,7 @@ def _number(entry: Entry | None) -> float | None:
 # ---- the entry -------------------------------------------------------------------------------------------------------------
 
 
-def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warnings: list[str]) -> Entry:
+def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warnings: Warnings) -> Entry:
     """The new entry. An update keeps what a person set by hand in the old one: alpha, theta, threshold, a note."""
     scale, unit = scale_of(wish, found)
     name = name_of(wish, found.metric)
@@ -169,15 +170,14 @@ def of_a_class(metric: Metric) -> bool:
     return (metric.of_class and metric.average is None) or "probability" in metric.needs
 
 
-def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warnings: list[str]) -> Entry:
+def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> Entry:
     """The entry with the numbers that were asked for, if the rule that they make with the others is possible."""
-    rule = settle_rule(wish.limits, entry, place.defaults)
-    warnings += [sentence for sentence in rule.warnings if sentence not in warnings]
+    rule = settle_rule(wish.limits, entry, place.defaults, warnings)
     shares = {name for name in ("theta", "margin") if share_of_reference(name, wish.limits.get(name)) is not None}
     return replace(entry, **{name: wish.limits[name] if name in shares else getattr(rule, name) for name in wish.limits})
 
 
-def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: list[str]) -> dict[str, Any]:
+def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: Warnings) -> dict[str, Any]:
     """What is carried over, in the scale of the new value. Numbers of another metric mean nothing any more, which is said."""
     before = wish.before
     if before is None:
@@ -190,15 +190,13 @@ def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: s
     own = before.metric or before.value_key
     if not _same(own, name):
         lost = ", ".join(f"{key} {value:g}" for key, value in in_scale.items() if key != "first_value")
-        warnings.append(
-            f"the metric was {own} and is {name} now: the drift since the first value starts anew{lost and f'; not kept: {lost}'}"
-        )
+        warnings.add(f"the metric was {own} and is {name} now: the drift since the first value starts anew{lost and f'; not kept: {lost}'}")
         return rest
     within = within_unit(found.metric, [found.items]) or ratio_has_percent(found.metric)
     old = unit_of(_scale_before(before, place), within)
     if old != unit:
         numbers = ", ".join(f"{key} {value:g}" for key, value in in_scale.items())
-        warnings.append(f"the scale was {before.scale or 'not said'}: {numbers} were multiplied by {unit / old:g}")
+        warnings.add(f"the scale was {before.scale or 'not said'}: {numbers} were multiplied by {unit / old:g}")
         in_scale = {key: value * unit / old for key, value in in_scale.items()}
     return {**rest, "higher_is_better": before.higher_is_better, **in_scale}
 

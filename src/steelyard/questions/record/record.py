@@ -38,6 +38,7 @@ from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.reference.task_file import TaskFile, with_entry
 from steelyard.reference.writing import PlannedWrite, carry_out, parsed, read_history
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.verdict import Recorded
 from steelyard.tally.spelling import told_of_look_alikes
 
@@ -177,7 +178,7 @@ def record(
         place = locate(task, directory, config, otherwise=notes[0].rule)
         protocol = {**notes[0].protocol, **(protocol or {})}
         metric = metric if metric is not None or before is not None else notes[0].rule.get("metric", notes[0].metric)
-    warnings: list[str] = []
+    warnings = Warnings()
     ratio = columns.get("ratio") or (notes[0].ratio if notes else None)
     other = metric is not None and (named := find(metric)) is not None and not named.of_ratio
     if ratio is not None or not other:  # a metric without columns of its own to divide needs none
@@ -189,8 +190,8 @@ def record(
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=wish.positive)
+    read = [read_sliced(source, columns, slices, wish.metric or "accuracy", warnings, asked=by is not None) for source in sources]
     settings.warnings.extend(warnings)
-    read = [read_sliced(source, columns, slices, wish.metric or "accuracy", settings.warnings, asked=by is not None) for source in sources]
     runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
@@ -205,7 +206,10 @@ def record(
         _warn_of_direction(about_what, wish, place, settings)
     settings = replace(settings, positive=wish.positive)
     found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, old, place), by=slices)
-    entry = entry_of(wish, found, place, settings.warnings)
+    of_entry = Warnings()
+    of_entry.extend(settings.warnings)
+    entry = entry_of(wish, found, place, of_entry)
+    settings.warnings[:] = of_entry
     _warn(found, wish.deterministic, settings)
     if before is not None and not reason:
         settings.warn("a reference was replaced without a reason: the history will not say why (reason=)")

@@ -11,6 +11,7 @@ from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore,
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
 from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry, TaskDefaults
+from steelyard.results.base import Warnings
 
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")
 
@@ -45,16 +46,16 @@ class Detectable:
         return {"design": self.design, "threshold": self.threshold, **asdict(self)}
 
 
-def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detectable]:
+def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[GuardRule | None, Detectable]:
     """The rule of an entry and its gate: the guard asked about a run that scores exactly as the reference does.
 
-    >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults())
+    >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults(), Warnings())
     >>> round(gate.bare_score_threshold, 6), round(gate.mde, 6)
     (66.352676, 2.747193)
     """
     design = "threshold" if entry.threshold is not None else "paired" if entry.items is not None else "unpaired"
     try:
-        rule = settle_rule({}, entry, task)
+        rule = settle_rule({}, entry, task, warnings)
     except SteelyardError as fault:
         return None, Detectable(design=design, note=str(fault))
     if rule.threshold is not None:
@@ -64,7 +65,7 @@ def gate_of(entry: Entry, task: TaskDefaults) -> tuple[GuardRule | None, Detecta
     if entry.value is None:
         return rule, Detectable(design=design, note="the entry has no value")
     try:
-        found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), entry, rule)
+        found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), entry, rule, warnings)
     except SteelyardError as fault:
         return rule, Detectable(design=design, n=rule.num_samples, note=fault.sentence)
     return rule, Detectable(

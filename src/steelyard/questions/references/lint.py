@@ -28,6 +28,7 @@ from steelyard.reference.names import canonical_spec, history_path, intent_path,
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, SequenceNode
 from steelyard.reference.writing import read_history
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.references import LEVELS, Finding, Lint
 
 SEVERAL = 3  # changes in one direction that are a habit; two are noted
@@ -64,7 +65,7 @@ def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     if same < 2:
         return
     first, last = values[-1 - same], values[-1]
-    rule, gate = gate_of(entry, desk.place.defaults)
+    rule, gate = gate_of(entry, desk.place.defaults, Warnings())
     worse = (last < first) == (rule is None or rule.higher_is_better)
     total = last - first
     beyond = gate.finds is not None and abs(total) > gate.finds

@@ -21,6 +21,7 @@ from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.strict_yaml import MappingNode, ScalarNode, SequenceNode
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
+from steelyard.results.base import Warnings
 from steelyard.results.references import Finding
 
 PROVENANCE = ("recorded", "by", "commit", "reason")
@@ -52,7 +53,7 @@ def check_values(desk: LintedFile) -> None:
     written = raw_values(desk.file)
     ungated: dict[str, list[Entry]] = {}
     for entry, raw in zip(desk.file.entries, written, strict=True):
-        rule, gate = gate_of(entry, desk.place.defaults)
+        rule, gate = gate_of(entry, desk.place.defaults, Warnings())
         if not _placeholder(desk, entry, raw):
             metric = _known(entry, desk)
             outside = _range(desk, entry, metric)

@@ -17,6 +17,7 @@ from steelyard.reference.lookup import Agreement, NoReferenceError, ReferenceLoc
 from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.references import Listing, ReferenceDetail
 
 Where = str | os.PathLike[str] | None
@@ -83,7 +84,7 @@ def rows_of(place: ReferenceLocation) -> list[dict[str, Any]]:
 
 
 def _row(entry: Entry, place: ReferenceLocation) -> dict[str, Any]:
-    rule, gate = gate_of(entry, place.defaults)
+    rule, gate = gate_of(entry, place.defaults, Warnings())
     return {
         "task": place.task,
         "model": entry.model,
@@ -168,7 +169,9 @@ def show_reference(
             task=task, model=model, spec=asked, file=place.shown, held=held, conclusion=str(fault), signature=signature.write(facts)
         )
     entry = match.entry
-    rule, gate = gate_of(entry, place.defaults)
+    warnings = Warnings()
+    warnings.extend(match.warnings)
+    rule, gate = gate_of(entry, place.defaults, warnings)
     return ReferenceDetail(
         task=task,
         model=model,
@@ -180,7 +183,7 @@ def show_reference(
         gate=gate.to_dict(),
         held=held,
         conclusion=f"{model} on {task}: {match.explanation}.",
-        warnings=(*match.warnings, *(rule.warnings if rule else ())),
+        warnings=tuple(warnings),
         signature=signature.write({**facts, "metric": rule and rule.metric, "n": gate.n}),
     )
 

@@ -246,10 +246,17 @@ def _verdict(
         if not seen.ids:
             return None
         ended = None if held.limit is None else held.limit.to_dict()
-        found = found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, ended=ended)
+        found = found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, bench.warnings, ended=ended)
         model = bench.model if len(held.models) == 1 else held.names[1]
         verdict = written(
-            found, bench.rule, task=held.prepared.task.name, model=model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
+            found,
+            bench.rule,
+            bench.warnings,
+            task=held.prepared.task.name,
+            model=model,
+            spec=dict(spec or {}),
+            entry=bench.entry,
+            scale=bench.scale,
         )
         if len(held.models) == 2:
             verdict = replace(verdict, reference=replace(verdict.reference, name=held.names[0]))

@@ -28,6 +28,7 @@ from steelyard.read.columns import as_column
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load, locate, matched, with_outcomes
+from steelyard.results.base import Warnings
 
 NOBODY = "none"  # --against none: measure only
 
@@ -43,6 +44,7 @@ class Baseline:
     model: str
     entry: Entry
     rule: GuardRule
+    warnings: Warnings  # known before the first question
     metric: Metric
     scale: str
     unit: float
@@ -87,14 +89,22 @@ def bench_of(
         if must or against is not None:
             raise
         return None
-    rule = settle_rule(wish.rule, match.entry, place.defaults)
-    rule.warnings.extend(match.warnings)
+    warnings = Warnings()
+    rule = settle_rule(wish.rule, match.entry, place.defaults, warnings)
+    warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
     # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
-    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), replace(rule, warnings=[]))
+    check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), Warnings())
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
     bench = Baseline(
-        place=place, model=entry.model, entry=entry, rule=rule, metric=parse(prepared.task.metric), scale=rule.scale or "raw", unit=1.0
+        place=place,
+        model=entry.model,
+        entry=entry,
+        rule=rule,
+        warnings=warnings,
+        metric=parse(prepared.task.metric),
+        scale=rule.scale or "raw",
+        unit=1.0,
     )
     if recorded is None:
         return bench
@@ -104,7 +114,7 @@ def bench_of(
     _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), wish.unmatched)
     if prepared.task.writes_labels:
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
-    check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), rule)
+    check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), warnings)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
     return replace(bench, past=_past(past, bench.metric), stored=_ends(past, bench.metric), groups=groups)
 
@@ -174,7 +184,8 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
     """Two models asked side by side: the first is the reference, and nothing is on record."""
     place = locate(prepared.task.name, None, config, otherwise=prepared.task.rule)
     entry = Entry(model=names[0], value=None, value_key=prepared.task.metric)
-    rule = settle_rule(wish.rule, entry, place.defaults)
+    warnings = Warnings()
+    rule = settle_rule(wish.rule, entry, place.defaults, warnings)
     metric = parse(prepared.task.metric)
     within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Baseline(
@@ -182,6 +193,7 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
         model=names[1],
         entry=entry,
         rule=rule,
+        warnings=warnings,
         metric=metric,
         scale=rule.scale or ("fraction" if within else "raw"),
         unit=unit_of(rule.scale, within),
@@ -255,20 +267,20 @@ def _range(bench: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | N
 
 def _warn(plan: StoppingPlan, bench: Baseline) -> None:
     """What is known before the first question."""
-    warnings = bench.rule.warnings
+    warnings = bench.warnings
     if plan.range_from == "record" and plan.score_range is not None and RULES[plan.taken].of_range:
         low, high = plan.score_range
-        warnings.append(
+        warnings.add(
             f"no range of scores is declared: {low:g} to {high:g} is taken, the lowest and the highest on record; a score outside "
             "ends the run undecided (range = [LOW, HIGH] in the task)"
         )
     if plan.taken == "lan-demets" and plan.score_range is None:
-        warnings.append(
+        warnings.add(
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
     if RULES[plan.taken].wants_many and plan.n_max < (need := small_pool(plan.theta, width)):
-        warnings.append(
+        warnings.add(
             f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
             f"(`steelyard plan designs --available {plan.n_max}` says how often)"
         )
