@@ -282,3 +282,15 @@ def test_the_main_roads_are_shorter_than_those_of_0_1_0() -> None:
     for verb, (files, bounces) in ROADS_OF_0_1_0.items():
         assert walks[verb]["files"] < files, f"{verb} crosses {walks[verb]['files']} files; python tests/structure.py --walks"
         assert walks[verb]["bounces"] < bounces, f"{verb} bounces {walks[verb]['bounces']} times; python tests/structure.py --walks"
+
+
+def test_options_and_rules_hold_no_warnings() -> None:
+    """What is said beside an answer is collected beside the options and travels with the result; options are frozen and say nothing."""
+    for module in tree().modules:
+        for node in tree().nodes(module):
+            if isinstance(node, ast.ClassDef) and re.search(r"(Options|Rule)$", node.name):
+                fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+                held = [ast.unparse(each) for each in fields if re.search(r"\b(list|dict|set|Warnings)\b", ast.unparse(each.annotation))]
+                assert not held, f"{module}.{node.name} holds {held}"
+                made = [ast.unparse(each) for each in node.decorator_list if "dataclass" in ast.unparse(each)]
+                assert all("frozen=True" in each for each in made), f"{module}.{node.name} is not frozen"

@@ -14,6 +14,7 @@ from steelyard.infer.paired.delong import AucPair
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 
@@ -49,15 +50,17 @@ class OfAreas:
         return infer.difference_interval(self.pair, level, side)
 
 
-def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, design: str, *, enough: bool = True) -> Evidence:
+def auc_evidence(
+    pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, warnings: Warnings, design: str, *, enough: bool = True
+) -> Evidence:
     """The evidence of a pair of AUCs whose smallest class has `fewer` items. enough: whether there are groups to judge by."""
     known = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
     by_interval = _named(asked.choose("interval", asked.interval, known, "auc"), asked.interval, pair)
     by_test = _named(asked.choose("test", asked.test, known, "auc"), asked.test, pair)
-    interval = _interval(pair, fewer, by_interval, asked) if enough else None
+    interval = _interval(pair, fewer, by_interval, asked, warnings) if enough else None
     tested = attempt(lambda: infer.difference_test(_for(by_test, pair), asked.alternative))
     if isinstance(tested, Degenerate):
-        asked.warn(f"{metric.name}: no p-value can be given ({tested})")
+        warnings.add(f"{metric.name}: no p-value can be given ({tested})")
     statistic, p = (None, None) if isinstance(tested, Degenerate) else tested
     found = Evidence(
         design=design,
@@ -79,7 +82,7 @@ def auc_evidence(pair: AucPair, fewer: int, n: int, metric: Metric, asked: Compa
         edge = asked.margin
         beyond = attempt(lambda: (infer.difference_p(at_test, -edge)[1], infer.difference_p(at_test, edge)[0]))
         if isinstance(beyond, Degenerate):
-            asked.warn(f"equivalence within the margin cannot be tested ({beyond})")
+            warnings.add(f"equivalence within the margin cannot be tested ({beyond})")
         else:
             found.equivalence = equivalence_words(*beyond, edge, asked, higher_is_better=metric.higher_is_better)
     return found
@@ -95,12 +98,12 @@ def _for(method: str, pair: AucPair) -> AucPair:
     return replace(pair, areas=None) if method == PLAIN else pair
 
 
-def _interval(pair: AucPair, fewer: int, method: str, asked: CompareOptions) -> Interval | None:
+def _interval(pair: AucPair, fewer: int, method: str, asked: CompareOptions, warnings: Warnings) -> Interval | None:
     from steelyard.infer.intervals.mean import wilson_mean
 
     ends = attempt(lambda: infer.difference_interval(_for(method, pair), asked.level, asked.side))
     if isinstance(ends, Degenerate):
-        asked.warn(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
+        warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
         return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
     return asked.interval_of(*ends, method)
 

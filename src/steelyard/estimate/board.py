@@ -17,6 +17,7 @@ from steelyard.estimate.opening import AlignedRuns, SystemItems, aligned_runs, i
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
 from steelyard.tally.pairs import Pairs, agree_on_units
 from steelyard.tally.spelling import label_order
@@ -28,7 +29,7 @@ WINNERS_CURSE = (
 FEW_DATASETS = 10
 
 
-def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, by: tuple[str, ...]) -> Leaderboard:
+def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, warnings: Warnings, by: tuple[str, ...]) -> Leaderboard:
     """All pairs of three or more systems on the same items."""
     if asked.design == "unpaired":
         raise UsageError(
@@ -46,16 +47,16 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
             got=f"alternative={asked.alternative!r}",
             need="two-sided",
         )
-    runs = common_items(runs, asked)
+    runs = common_items(runs, asked, warnings)
     aligned = aligned_runs(runs, asked)
-    quick = None if aligned is None else flips_board(aligned, [run.name for run in runs], metric, asked)
+    quick = None if aligned is None else flips_board(aligned, [run.name for run in runs], metric, asked, warnings)
     if aligned is not None and quick is not None:
         (pairs, used), matched = quick, {(0, j): aligned.pair(0, j) for j in range(1, len(runs))}
     else:
-        pairs, used, matched = _each_pair(runs, aligned, metric, asked)
+        pairs, used, matched = _each_pair(runs, aligned, metric, asked, warnings)
     order = _ranked(runs, pairs, metric)
     rows = _rows(runs, pairs, order, 1 - asked.level)
-    asked.warn(WINNERS_CURSE)
+    warnings.add(WINNERS_CURSE)
     first = pairs[0, 1]
     return Leaderboard(
         metric=metric.name,
@@ -64,34 +65,32 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
         rows=tuple(rows),
         pairs=tuple(pairs.values()),
         omnibus=_cochran(runs, matched, metric),
-        ranks=_friedman(runs, matched, metric, asked, by),
-        warnings=tuple(asked.own.warnings),
+        ranks=_friedman(runs, matched, metric, asked, warnings, by),
+        warnings=tuple(warnings),
         signature=used,
     )
 
 
 def _each_pair(
-    runs: Sequence[SystemItems], aligned: AlignedRuns | None, metric: Metric, asked: CompareOptions
+    runs: Sequence[SystemItems], aligned: AlignedRuns | None, metric: Metric, asked: CompareOptions, warnings: Warnings
 ) -> tuple[dict[tuple[int, int], Comparison], str, dict[tuple[int, int], Pairs]]:
     """Every pair by itself, with its corrected p-value; the signature; and the pairs, of aligned runs only those with the first."""
     found: dict[tuple[int, int], Comparison] = {}
     matched: dict[tuple[int, int], Pairs] = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
-        again = replace(asked, own=asked.own.quietly())
+        own = Warnings()
         if aligned is None:
-            pair, unmatched = paired(runs[i], runs[j], again)
+            pair, unmatched = paired(runs[i], runs[j], asked, own)
         else:
-            for sentence in aligned.said(i, j):
-                again.warn(sentence)
+            own.extend(aligned.said(i, j))
             pair, unmatched = agree_on_units(aligned.pair(i, j)), aligned.unmatched
         if aligned is None or i == 0:
             matched[i, j] = pair
-        evidence = pair_evidence(pair, metric, again)
-        found[i, j] = finish(evidence, metric, again, (runs[i].name, runs[j].name), unmatched=unmatched)
+        evidence = pair_evidence(pair, metric, asked, own)
+        found[i, j] = finish(evidence, metric, asked, own, (runs[i].name, runs[j].name), unmatched=unmatched)
         if (i, j) == (0, 1):
-            used = sign(evidence, metric, again, systems=len(runs), correction=asked.correction)
-        for sentence in again.own.warnings:
-            asked.warn(sentence)
+            used = sign(evidence, metric, asked, systems=len(runs), correction=asked.correction)
+        warnings.extend(own)
     adjusted = many.adjust([1.0 if c.p_value is None else c.p_value for c in found.values()], asked.correction)
     pairs = {
         key: replace(concluded_again(c, p, asked), details=replace(c.details, p_adjusted=p))
@@ -100,7 +99,7 @@ def _each_pair(
     return pairs, used, matched
 
 
-def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[SystemItems]:
+def common_items(runs: Sequence[SystemItems], asked: CompareOptions, warnings: Warnings) -> list[SystemItems]:
     """With --unmatched drop, the items that all systems answered: every number of the board is then about the same items."""
     if asked.unmatched != "drop" or any(run.items.id is None for run in runs):
         return list(runs)
@@ -108,7 +107,7 @@ def common_items(runs: Sequence[SystemItems], asked: CompareOptions) -> list[Sys
     shared = set.intersection(*ids)
     gone = sum(len(own - shared) for own in ids)
     if gone:
-        asked.warn(f"{gone} answers to items that some systems lack were left out (unmatched='drop'); {len(shared)} items remain")
+        warnings.add(f"{gone} answers to items that some systems lack were left out (unmatched='drop'); {len(shared)} items remain")
     return [SystemItems(run.name, without(run.items, own - shared)) for run, own in zip(runs, ids, strict=True)]
 
 
@@ -153,7 +152,12 @@ def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs],
 
 
 def _friedman(
-    runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric, asked: CompareOptions, by: tuple[str, ...]
+    runs: Sequence[SystemItems],
+    matched: dict[tuple[int, int], Pairs],
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    by: tuple[str, ...],
 ) -> dict[str, Any] | None:
     """Mean ranks over the values of the --by column as datasets."""
     if not by:
@@ -172,12 +176,11 @@ def _friedman(
             pair = matched[0, j]
             own = pair.baseline.slices[by[0]]
             items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-            quiet = replace(asked, own=asked.own.quietly(), margin=None)
-            part = pair_evidence(subset(pair, items), metric, quiet)
+            part = pair_evidence(subset(pair, items), metric, replace(asked, margin=None), Warnings())
             scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
     out = many.friedman(scores, metric.higher_is_better)
     if len(values) < FEW_DATASETS:
-        asked.warn(f"ranks over {len(values)} datasets; the Friedman and Nemenyi approximations need 10 or more")
+        warnings.add(f"ranks over {len(values)} datasets; the Friedman and Nemenyi approximations need 10 or more")
     critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
     one_sided = [_pair_p(matched[0, j], metric, asked, by[0], values) for j in range(1, len(runs))]
     return {**out, "names": [run.name for run in runs], "critical_difference": critical, "combined_over_tasks": one_sided}
@@ -189,8 +192,8 @@ def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values:
     p_values = []
     for value in values:
         items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-        ask = replace(asked, own=asked.own.quietly(), alternative="greater" if metric.higher_is_better else "less", margin=None)
-        p = pair_evidence(subset(pair, items), metric, ask).test.p_value
+        ask = replace(asked, alternative="greater" if metric.higher_is_better else "less", margin=None)
+        p = pair_evidence(subset(pair, items), metric, ask, Warnings()).test.p_value
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)
     return {"fisher": statistic, "p_better": p}

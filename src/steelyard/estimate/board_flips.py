@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_tests
 from steelyard.infer import multiplicity as many
 from steelyard.infer.paired.mcnemar import tango_each
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, System
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips, JointCounts
@@ -26,7 +26,7 @@ Place = tuple[int, int]
 
 
 def flips_board(
-    aligned: AlignedRuns, names: Sequence[str], metric: Metric, asked: CompareOptions
+    aligned: AlignedRuns, names: Sequence[str], metric: Metric, asked: CompareOptions, warnings: Warnings
 ) -> tuple[dict[Place, Comparison], str] | None:
     """Every pair as `compare` gives it, with its corrected p-value, and the signature; None where a pair is more than its flips."""
     found = all_right(aligned.runs, metric, asked)
@@ -44,28 +44,29 @@ def flips_board(
         intervals = {each: asked.interval_of(*pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
     p_values = [tests[each].p_value for each in moved]
     adjusted = many.adjust([1.0 if p is None else p for p in p_values], asked.correction)
-    again = replace(asked, own=asked.own.quietly())  # one for all: options that no pair changes, and warnings that each begins anew
     signed: dict[str | None, str] = {}
     unmatched = aligned.unmatched
     alone: dict[int, System] = {}
     pairs: dict[Place, Comparison] = {}
     for (place, flips), each, p in zip(counted.items(), moved, adjusted, strict=True):
-        again.own.warnings[:] = aligned.said(*place)
-        evidence = compare_flips(flips, again, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each), p_adjusted=p)
+        own = Warnings()
+        own.extend(aligned.said(*place))
+        evidence = compare_flips(
+            flips, asked, own, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each), p_adjusted=p
+        )
         evidence.table = count_joint(aligned.pair(*place), asked.own.labels) if labelled else JointCounts.flips(**flips._asdict())
         method = None if evidence.interval is None else evidence.interval.method
         if method not in signed:  # all else that a signature tells is the same for all pairs
-            signed[method] = sign(evidence, metric, again)
+            signed[method] = sign(evidence, metric, asked)
         i, j = place
         called = names[i], names[j]
         if i not in alone or j not in alone:
             alone[i], alone[j] = systems_of(evidence, called)
         systems = alone[i], alone[j]
-        pairs[place] = finish(evidence, metric, again, called, signed[method], systems=systems, unmatched=unmatched)
+        pairs[place] = finish(evidence, metric, asked, own, called, signed[method], systems=systems, unmatched=unmatched)
         if place == (0, 1):
-            used = sign(evidence, metric, again, systems=len(names), correction=asked.correction)
-        for sentence in again.own.warnings:
-            asked.warn(sentence)
+            used = sign(evidence, metric, asked, systems=len(names), correction=asked.correction)
+        warnings.extend(own)
     return pairs, used
 
 

@@ -68,9 +68,6 @@ class CompareOptions:
     def side(self) -> str:
         return self.own.side
 
-    def warn(self, sentence: str) -> None:
-        self.own.warn(sentence)
-
     def choose(self, kind: str, asked: str | None, offered: tuple[str, ...], subject: str) -> str:
         """The method by name, or the first offered; another is an error that lists what there is."""
         if asked is None:

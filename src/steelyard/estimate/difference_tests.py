@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.late_dataclass import dataclass
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
 
@@ -40,7 +41,7 @@ class NamedTest:
 
     says: str
     flips: Callable[[int, int, int, CompareOptions], Test] | None = None
-    scores: Callable[[FloatArray, Sums, CompareOptions], Test] | None = None
+    scores: Callable[[FloatArray, Sums, CompareOptions, Warnings], Test] | None = None
     table: Callable[[JointCounts, TableStatistic, CompareOptions], Test] | None = None
     proportions: Callable[[int, int, int, int, CompareOptions], Test] | None = None
     families: tuple[str, ...] = ()
@@ -103,16 +104,16 @@ def _counted(name: str, statistic: float | None, p: float, asked: CompareOptions
 # ---- one difference per item or group ----------------------------------------------------------------------------------
 
 
-def _signs(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
+def _signs(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
     return _flipped("sign-flip", d, asked)
 
 
-def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
+def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
     import numpy as np
 
     from steelyard.metrics.ranking import midranks
 
-    asked.warn("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
+    warnings.add("Wilcoxon tests whether the differences are symmetric around 0, not whether their mean is 0")
     d = d[d != 0]
     return _flipped("wilcoxon", np.sign(d) * midranks(np.abs(d)) if len(d) else d, asked)
 
@@ -125,7 +126,7 @@ def _flipped(name: str, d: FloatArray, asked: CompareOptions) -> Test:
     return Test(name=name, alternative=asked.alternative, statistic=float(d.sum()), p_value=found.p_value, details=details)
 
 
-def _student(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
+def _student(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
     from scipy.special import stdtr
 
     from steelyard.estimate.fallback import or_none
@@ -139,7 +140,7 @@ def _student(d: FloatArray, sums: Sums, asked: CompareOptions) -> Test:
     if math.isnan(t):
         if mean == 0:
             return Test(statistic=0.0, p_value=1.0, **told)
-        asked.warn("all differences are equal and not 0: t is infinite, which says nothing about certainty; no p-value")
+        warnings.add("all differences are equal and not 0: t is infinite, which says nothing about certainty; no p-value")
         return Test(statistic=None, p_value=None, **told)
     return Test(statistic=t, p_value=infer.from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative), **told)
 

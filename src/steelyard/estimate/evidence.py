@@ -12,6 +12,7 @@ from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -129,6 +130,7 @@ def comparison_of(
     higher_is_better: bool,
     names: tuple[str, str],
     asked: CompareOptions,
+    warnings: Warnings,
     systems: tuple[System, System] | None = None,
     **more: Any,
 ) -> Comparison:
@@ -138,7 +140,7 @@ def comparison_of(
     """
     error = None if found.too_few else found.standard_error or (found.error if found.noise is None else found.noise) or None
     baseline, candidate = systems_of(found, names) if systems is None else systems
-    _warn_of_unseen(found, asked)
+    _warn_of_unseen(found, asked, warnings)
     if found.too_few:
         found.note(not_judged=too_few_groups(found.details))
     corrected = found.details.p_adjusted
@@ -161,7 +163,7 @@ def comparison_of(
         conclusion=conclude(found, metric, higher_is_better, names, asked)
         if corrected is None or found.too_few or found.difference is None
         else _conclude_corrected(found.difference, corrected, metric, higher_is_better, names, asked),
-        warnings=tuple(asked.own.warnings),
+        warnings=tuple(warnings),
         **more,
     )
 
@@ -194,12 +196,12 @@ def too_few_groups(details: Mapping[str, Any]) -> str:
     return f"{said} {'are' if many != 1 else 'is'} too few to judge by"
 
 
-def _warn_of_unseen(found: Evidence, asked: CompareOptions) -> None:
+def _warn_of_unseen(found: Evidence, asked: CompareOptions, warnings: Warnings) -> None:
     """Scores without a declared range: a difference that rare large ones could undo, none of which these items need show."""
     careful = doubtful(found, 1 - asked.level)
     if careful is not None and found.unseen is not None:
         rare, name = found.unseen.differs, found.test.name
-        asked.warn(f"{name} may be overconfident: {rare}, the difference would not be significant (p = {careful:.2g}); {DECLARE}")
+        warnings.add(f"{name} may be overconfident: {rare}, the difference would not be significant (p = {careful:.2g}); {DECLARE}")
 
 
 def doubtful(found: Evidence, alpha: float) -> float | None:
@@ -265,7 +267,7 @@ def _p(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.995 else "p = 1"
 
 
-def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -> None:
+def believe(found: Evidence, asked: CompareOptions, warnings: Warnings, *, higher_is_better: bool) -> None:
     """Writes the probabilities under the stated scale of true differences into the evidence; without one, what the prior expects."""
     scale = asked.own.prior_scale
     if scale is None:
@@ -281,7 +283,7 @@ def believe(found: Evidence, asked: CompareOptions, *, higher_is_better: bool) -
         )
     found.probability = _above(found, asked, scale, 0.0)
     if found.probability is None:
-        asked.warn("no P(candidate better) with prior_scale=: the difference has no standard error here")
+        warnings.add("no P(candidate better) with prior_scale=: the difference has no standard error here")
         return
     found.note(prior_scale=scale)
     found.drawn = False  # nothing of this needs draws
@@ -310,17 +312,24 @@ def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> f
 
 
 def finish(
-    found: Evidence, metric: Metric, asked: CompareOptions, names: tuple[str, str], signature: str | None = None, **more: Any
+    found: Evidence,
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    names: tuple[str, str],
+    signature: str | None = None,
+    **more: Any,
 ) -> Comparison:
     """The comparison with its signature. signature: where it is known."""
     higher_is_better = metric.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
-    believe(found, asked, higher_is_better=higher_is_better)
+    believe(found, asked, warnings, higher_is_better=higher_is_better)
     return comparison_of(
         found,
         metric=metric.name,
         higher_is_better=higher_is_better,
         names=names,
         asked=asked,
+        warnings=warnings,
         signature=sign(found, metric, asked) if signature is None else signature,
         **more,
     )

@@ -39,6 +39,7 @@ from steelyard.read.engines.units import Units, by_item, unit_sums
 from steelyard.read.source import Source
 from steelyard.read.table import MemoryTable
 from steelyard.reference.run_notes import stopping_warning
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import from_codes, same_label, take
@@ -46,7 +47,7 @@ from steelyard.tally.spelling import label_order, told_of_look_alikes
 from steelyard.tally.sums import Sums
 
 
-def deal_groups(source: Source, roles: Sequence[str], settings: MeasureOptions) -> None:
+def deal_groups(source: Source, roles: Sequence[str], warnings: Warnings) -> None:
     """Where the cells of all groups are too many to travel, whole groups are dealt into buckets; said, not silent."""
     table = source.table
     if not isinstance(table, SqlTable) or "group" not in source.roles or "repeat" in source.roles:
@@ -55,10 +56,12 @@ def deal_groups(source: Source, roles: Sequence[str], settings: MeasureOptions) 
     columns = [source.roles[role] for role in roles if role in source.roles and role not in ("id", "model", "weight")]
     if not table.fits(list(dict.fromkeys([*source.by, name, *columns]))):
         table.deal(name)
-        settings.warn(DEALT.format(most_buckets()))
+        warnings.add(DEALT.format(most_buckets()))
 
 
-def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOptions, *, asked: bool) -> Measurement | None:
+def measure_units(
+    source: Source, metrics: Sequence[Metric], settings: MeasureOptions, warnings: Warnings, *, asked: bool
+) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
     table = source.table
     if not isinstance(table, SqlTable) or len(metrics) != 1 or not metrics[0].mean_of_scores or "score" not in source.roles:
@@ -79,11 +82,11 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
     if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
         if units.kind == "repeats" and units.items > TRAVELLERS:
             units = unit_sums(source, dealt=True)
-            settings.warn(_in_buckets(units))
-        rows = list(rows_of_table(metric, _outcomes(units, details), settings))
+            warnings.add(_in_buckets(units))
+        rows = list(rows_of_table(metric, _outcomes(units, details), settings, warnings))
     else:
         settings.refuse_no_posterior(metric.name, "a mean of numbers, without a posterior")
-        rows = [_mean(metric, source, units, settings, details)]
+        rows = [_mean(metric, source, units, settings, warnings, details)]
     design = "groups" if group is not None else "repeats" if units.tries[1] > 1 else "items"
     facts: dict[str, object] = {"n": units.items, "design": design, "units": None if design == "items" else units.sums.n}
     return Measurement(
@@ -91,18 +94,18 @@ def measure_units(source: Source, metrics: Sequence[Metric], settings: MeasureOp
         rows=tuple(rows),
         table=None,
         roles={role: column for role, column in source.roles.items() if role in ("id", "score", "group", "repeat")},
-        warnings=tuple(settings.warnings),
+        warnings=tuple(warnings),
         hints=source.hints,
         name=source.name,
         signature=sign([metric], rows, settings, facts),
     )
 
 
-def _mean(metric: SumsMetric, source: Source, units: Units, settings: MeasureOptions, details: dict[str, Any]) -> Row:
+def _mean(metric: SumsMetric, source: Source, units: Units, settings: MeasureOptions, warnings: Warnings, details: dict[str, Any]) -> Row:
     bounds = settings.range or ((0.0, 1.0) if units.bounds[0] >= 0 and units.bounds[1] <= 1 else None)
     dealt, ends, error = units.kind == "buckets", None, None
     if dealt and "group" in source.roles:
-        settings.warn(DEALT.format(units.sums.n))
+        warnings.add(DEALT.format(units.sums.n))
     elif dealt and settings.interval in (None, "t", "bounded-mean"):
         found = moments(by_item(source))
         varies = found.products[0] > found.n * rounding(abs(found.means[0])) ** 2
@@ -113,9 +116,11 @@ def _mean(metric: SumsMetric, source: Source, units: Units, settings: MeasureOpt
             ends = (*student_mean(*moved, *asked), "t")
         error = math.sqrt(moved[2] / found.n / (found.n - 1))
     elif dealt:
-        settings.warn(_in_buckets(units))
+        warnings.add(_in_buckets(units))
     kind = "groups" if dealt else units.kind
-    return mean_row(metric, units.sums, settings, kind=kind, n=units.items, bounds=bounds, details=details, ends=ends, error=error)
+    return mean_row(
+        metric, units.sums, settings, warnings, kind=kind, n=units.items, bounds=bounds, details=details, ends=ends, error=error
+    )
 
 
 def _in_buckets(units: Units) -> str:
@@ -161,6 +166,7 @@ def measure_source(
     prediction: Any,
     metrics: list[Metric] | None,
     settings: MeasureOptions,
+    warnings: Warnings,
     by: tuple[str, ...] | Mapping[str, Any],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
@@ -171,13 +177,12 @@ def measure_source(
     finish: what becomes of each row before it is signed: after an early stop, an interval that holds whenever one stops.
     """
     source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
-    for sentence in (*source.warnings, *stopping_warning(data)):
-        settings.warn(sentence)
+    warnings.extend((*source.warnings, *stopping_warning(data)))
     refuse_unfinished([source.log], settings.missing)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive))
-    if (found := measure_units(source, metrics, settings, asked=asked)) is not None:
+    if (found := measure_units(source, metrics, settings, warnings, asked=asked)) is not None:
         return found
     hints = source.hints
     slices: tuple[MeasuredSlice, ...] = ()
@@ -189,22 +194,21 @@ def measure_source(
             metrics, said = of_singletons(counts, metrics, settings)
             hints = (*hints, *said)
         n, table, facts = counts.n, counts, {"n": counts.n, "design": "items"}
-        rows = tuple(row for metric in metrics for row in rows_of_table(metric, TableTally(counts, items=n), settings))
-        warn_about_labels(counts, metrics, settings)
+        rows = tuple(row for metric in metrics for row in rows_of_table(metric, TableTally(counts, items=n), settings, warnings))
+        warn_about_labels(counts, metrics, settings, warnings)
     else:
-        deal_groups(source, sorted(_used(metrics, source)), settings)
+        deal_groups(source, sorted(_used(metrics, source)), warnings)
         items = _items(source, metrics, source.by)
         if not asked:
             refuse_numeric_truth(items)
             metrics, said = _headline(items, metrics, settings)
             hints = (*hints, *said)
-        for sentence in () if items.id is None else told_of_look_alikes(items.id.names):
-            settings.warn(sentence)
-        sample = Sample(items, settings, settings.labels, needed=_used(metrics, source))
+        warnings.extend(() if items.id is None else told_of_look_alikes(items.id.names))
+        sample = Sample(items, settings, warnings, settings.labels, needed=_used(metrics, source))
         if not asked and metrics == [parse("mean")] and sample.binary_scores:
             metrics = [parse("accuracy")]
-        rows, table = _measured(sample, metrics, settings)
-        warn_disagreement(sample, settings)
+        rows, table = _measured(sample, metrics, settings, warnings)
+        warn_disagreement(sample, warnings)
         slices = _slices(sample, metrics, settings, source.by)
         n, facts = sample.n, _facts(sample)
     rows = tuple(finish(row) for row in rows)
@@ -219,7 +223,7 @@ def measure_source(
         table=table,
         slices=slices,
         roles=roles,
-        warnings=tuple(settings.warnings),
+        warnings=tuple(warnings),
         hints=hints,
         name=source.name,
         signature=sign(metrics, rows, settings, facts),
@@ -366,15 +370,17 @@ def _labels(values: Sequence[str | None]) -> Labels:
     return Labels(np.array([code[value] for value in values], np.int64), names)
 
 
-def _measured(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> tuple[tuple[Row, ...], Any]:
+def _measured(
+    sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, warnings: Warnings, whole: bool = True
+) -> tuple[tuple[Row, ...], Any]:
     """The rows and the table they rest on."""
-    rows = tuple(rows_of_sample(metrics, sample, settings))
+    rows = tuple(rows_of_sample(metrics, sample, settings, warnings))
     table = None
     if any(metric.family == "table" for metric in metrics):
         labelled = sample.items.truth is not None and sample.items.prediction is not None
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
-            warn_about_labels(table, metrics, settings, whole)
+            warn_about_labels(table, metrics, settings, warnings, whole)
         if labelled and disagreements(sample) and any(metric.scored for metric in metrics):
             return rows, None  # the score decided accuracy: the table of labels would answer otherwise
     return rows, table if sample.design.plain and sample.items.stratum is None else None
@@ -389,10 +395,10 @@ def disagreements(sample: Sample) -> int:
     return int(differ.sum() if items.count is None else items.count[differ].sum())
 
 
-def warn_disagreement(sample: Sample, settings: MeasureOptions) -> None:
+def warn_disagreement(sample: Sample, warnings: Warnings) -> None:
     """Said once, for the whole."""
     if many := disagreements(sample):
-        settings.warn(
+        warnings.add(
             f"score and labels disagree on right or wrong for {many} of {sample.items.total} items: "
             "the score decides accuracy, the labels decide label metrics"
         )
@@ -406,11 +412,11 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions,
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
         values = {names[i] if i >= 0 else "(missing)": codes == i for i in np.unique(codes)}
         for value in label_order(values):
-            own = settings.quietly()
-            part = Sample(take(sample.items, values[value]), own, labels)
-            rows, table = _measured(part, metrics, own, whole=False)
+            own = Warnings()
+            part = Sample(take(sample.items, values[value]), settings, own, labels)
+            rows, table = _measured(part, metrics, settings, own, whole=False)
             found = Measurement(
-                n=part.n, rows=rows, table=table, warnings=tuple(own.warnings), signature=sign(metrics, rows, own, _facts(part))
+                n=part.n, rows=rows, table=table, warnings=tuple(own), signature=sign(metrics, rows, settings, _facts(part))
             )
             out.append(MeasuredSlice(by=column, value=value, measurement=found))
     return tuple(out)

@@ -20,6 +20,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.proportions import Proportion
 from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.sums import SparseRows, Sums
 
@@ -28,7 +29,13 @@ REPEATED = "items with repeats"
 
 
 def grouped_row(
-    metric: Metric, label: int | None, tally: TableTally, proportion: Proportion | None, settings: MeasureOptions, name: str
+    metric: Metric,
+    label: int | None,
+    tally: TableTally,
+    proportion: Proportion | None,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    name: str,
 ) -> Row:
     """Wilson at the effective n for proportions and F1; the linearised interval with t for the rest."""
     assert tally.units is not None
@@ -44,16 +51,16 @@ def grouped_row(
     # the items that the metric rests on; repeats and weights leave no whole number of them, so all items stand there
     n = proportion.of(counts)[1] if proportion is not None and tally.kind == "groups" and counts.n == tally.items else tally.items
     if math.isnan(value):
-        settings.warn(f"{name} is undefined: {metric.why_undefined()}")
+        warnings.add(f"{name} is undefined: {metric.why_undefined()}")
         return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
-    enough = enough_units(tally.kind, units, settings, details, QUOTIENT if proportion is not None else statistic, name)
+    enough = enough_units(tally.kind, units, warnings, details, QUOTIENT if proportion is not None else statistic, name)
     method = settings.interval or ("wilson" if proportion is not None else "delta")
     allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
     if enough and proportion is not None and tally.kind == "groups":
-        enough = _enough_of(proportion, units, classes, name, settings)
+        enough = _enough_of(proportion, units, classes, name, warnings)
     if not enough:
         return make_row(metric, label, counts, value, n, None, settings, details)
     found = None if proportion is not None else sums_spread(units, statistic)
@@ -65,9 +72,9 @@ def grouped_row(
             low, high = grouped.wilson(settings.confidence_level, settings.side)
             wilson = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
             return make_row(metric, label, counts, value, n, wilson, settings, details, error)
-    ends = attempt(lambda: _of_units(method, units, statistic, settings, name, found))
+    ends = attempt(lambda: _of_units(method, units, statistic, settings, warnings, name, found))
     if isinstance(ends, Degenerate):
-        settings.warn(no_answer(method, ends, name=name))
+        warnings.add(no_answer(method, ends, name=name))
         return make_row(metric, label, counts, value, n, None, settings, details)
     return make_row(metric, label, counts, value, n, ends, settings, details, error)
 
@@ -112,14 +119,14 @@ def _inside(value: float, metric: Metric) -> float:
 
 
 def _of_units(
-    method: str, units: Any, statistic: Any, settings: MeasureOptions, name: str, found: ClusterVariance | None
+    method: str, units: Any, statistic: Any, settings: MeasureOptions, warnings: Warnings, name: str, found: ClusterVariance | None
 ) -> tuple[float, float, str]:
     level, side = settings.confidence_level, settings.side
     if method == "delta":
         return (*infer_sums.linearised(units, statistic, level, side, found=found), "delta")
     low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     if undefined:
-        settings.warn(left_out(name, undefined, settings.draws, OF_CLASSES))
+        warnings.add(left_out(name, undefined, settings.draws, OF_CLASSES))
     return low, high, method
 
 
@@ -144,18 +151,18 @@ def _answers_of(proportion: Proportion, rows: Any, trials: Any, answers: float) 
     return max(1.0, answers * share)
 
 
-def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, settings: MeasureOptions) -> bool:
+def _enough_of(proportion: Proportion, units: Sums, classes: int, name: str, warnings: Warnings) -> bool:
     """Whether enough groups have items that count for the proportion, which may be those of one class."""
     counting = Groups.of(proportion.of_rows(units.rows, classes)[1])
     if counting.too_few:
-        settings.warn(f"{name}: only {counting.words()} have an item that counts for it: no interval")
+        warnings.add(f"{name}: only {counting.words()} have an item that counts for it: no interval")
     return not counting.too_few
 
 
 def enough_units(
     kind: str,
     units: Sums,
-    settings: MeasureOptions,
+    warnings: Warnings,
     details: dict[str, Any] | None = None,
     statistic: SumStatistic = QUOTIENT,
     name: str = "",
@@ -164,11 +171,15 @@ def enough_units(
     if kind in ("items", "weights"):
         return True
     groups = infer_sums.groups_of(units, statistic if kind == "groups" else QUOTIENT)
-    return enough_groups(groups, settings, details, "groups" if kind == "groups" else REPEATED, name)
+    return enough_groups(groups, warnings, details, "groups" if kind == "groups" else REPEATED, name)
 
 
 def enough_groups(
-    groups: Groups, settings: MeasureOptions, details: dict[str, Any] | None = None, what: str = "groups", name: str = ""
+    groups: Groups,
+    warnings: Warnings,
+    details: dict[str, Any] | None = None,
+    what: str = "groups",
+    name: str = "",
 ) -> bool:
     """The same, of the groups themselves. name: the metric whose items the groups are counted by, if not by all."""
     grouped = what != REPEATED
@@ -178,12 +189,10 @@ def enough_groups(
     if groups.worth is not None and name and (groups.few or groups.number < FEWEST):
         said = f"{name}: {said}"
     if groups.number < FEWEST:
-        settings.warn(f"only {said}: no interval, at least {FEWEST} are needed")
+        warnings.add(f"only {said}: no interval, at least {FEWEST} are needed")
     elif groups.too_few:
-        settings.warn(
-            f"{said}: no interval, they must be worth at least {LEAST:g}; add more groups, or measure the large ones on their own"
-        )
+        warnings.add(f"{said}: no interval, they must be worth at least {LEAST:g}; add more groups, or measure the large ones on their own")
     elif groups.few and grouped:
         only = "only " if groups.number < ENOUGH else ""
-        settings.warn(f"{only}{said}: the interval rests on their spread and is itself uncertain; {ENOUGH:g} or more are better")
+        warnings.add(f"{only}{said}: the interval rests on their spread and is itself uncertain; {ENOUGH:g} or more are better")
     return not groups.too_few

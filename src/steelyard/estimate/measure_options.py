@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, SupportsIndex
 
 from steelyard.errors import UsageError
@@ -36,7 +36,7 @@ OF_NUMBERS = ("t", "bounded-mean", "wilson-mean", "betting", "studentized")  # t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureOptions:
-    """What was asked for, with defaults filled in. `warnings` is the one list that a question appends to."""
+    """What was asked for, with defaults filled in."""
 
     interval: str | None = None
     at_least: float | None = None
@@ -51,16 +51,11 @@ class MeasureOptions:
     labels: tuple[str, ...] | None = None
     absent: str | None = None
     missing: str = "error"
-    warnings: list[str] = field(default_factory=list)
     # Whether scores that are all 0 or 1 mean right and wrong: not in another declared range, where 0 and 1 are scores as others.
     right_or_wrong: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "right_or_wrong", self.range in (None, (0.0, 1.0)))
-
-    def quietly(self, **changes: Any) -> MeasureOptions:
-        """The same settings with a list of warnings of their own: for a part of the question, or a side glance."""
-        return replace(self, warnings=[], **changes)
 
     def refuse_no_posterior(self, name: str, why: str) -> None:
         """Where there is no posterior, nothing can be said of the chance that was asked for."""
@@ -71,11 +66,6 @@ class MeasureOptions:
                 need="right or wrong or labels, on items that are independent",
                 hint="leave out at_least=, or name the metrics that have a posterior with metric=",
             )
-
-    def warn(self, sentence: str) -> None:
-        """Say it once."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
 
 
 def settle(

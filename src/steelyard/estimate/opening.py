@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from steelyard.options import ratio_columns
 from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
+from steelyard.results.base import Warnings
 from steelyard.tally.design import settle_missing, take
 from steelyard.tally.pairs import PairingReport, Pairs, agree_on_units, aligned, match, number_rows, settle_pairing
 from steelyard.tally.spelling import told_of_look_alikes
@@ -181,23 +181,21 @@ def default_metric(runs: Sequence[SystemItems], *, right_or_wrong: bool = True) 
     )
 
 
-def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions) -> tuple[Pairs, dict[str, int]]:
+def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions, warnings: Warnings) -> tuple[Pairs, dict[str, int]]:
     """The matched pairs, with what was missing settled alike on both sides."""
     sides = [baseline, candidate]
     if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
         sides = [SystemItems(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
-    runs = [settled(run, asked) for run in sides]
+    runs = [settled(run, asked, warnings) for run in sides]
     if asked.own.missing == "drop":
         gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
         runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
     names = [() if run.id is None else run.id.names for run in runs]
-    for sentence in dict.fromkeys(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each)):
-        asked.warn(sentence)
+    warnings.extend(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each))
     pairs, report = match(runs[0], runs[1], asked.sides)
-    for sentence in settle_pairing(report, asked.unmatched, asked.sides):
-        asked.warn(sentence)
+    warnings.extend(settle_pairing(report, asked.unmatched, asked.sides))
     if baseline.items.id is None:
-        asked.warn(by_position_only(runs[0]))
+        warnings.add(by_position_only(runs[0]))
     return agree_on_units(pairs), report.to_dict()
 
 
@@ -232,12 +230,12 @@ def aligned_runs(systems: Sequence[SystemItems], asked: CompareOptions) -> Align
     """All systems matched at once; None where each pair has items of its own, or where matching it is an error of that pair."""
     runs, said = [], []
     for system in systems:
-        quiet = replace(asked, own=asked.own.quietly())
+        own = Warnings()
         try:
-            runs.append(settled(system, quiet))
+            runs.append(settled(system, asked, own))
         except DataError:
             return None
-        said.append(tuple(quiet.own.warnings))
+        said.append(tuple(own))
         if asked.own.missing == "drop" and (system.items.id is None or runs[-1].n < system.items.n):
             return None  # what one system lacks is left out of each pair that it is in
     ids = [() if run.id is None else run.id.names for run in runs]
@@ -252,10 +250,9 @@ def by_position_only(baseline: Items) -> str:
     return f"no ids: rows are paired by position{vouched}"
 
 
-def settled(run: SystemItems, asked: CompareOptions) -> Items:
+def settled(run: SystemItems, asked: CompareOptions, warnings: Warnings) -> Items:
     items, said = settle_missing(run.items, asked.own.missing)
-    for sentence in said:
-        asked.warn(f"{run.name}: {sentence}")
+    warnings.extend(f"{run.name}: {sentence}" for sentence in said)
     return items
 
 

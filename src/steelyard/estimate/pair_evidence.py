@@ -28,6 +28,7 @@ from steelyard.metrics.labels import ACCURACY
 from steelyard.metrics.ranking import RankingMetric
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import SumsMetric, of_margins
+from steelyard.results.base import Warnings
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
@@ -40,21 +41,23 @@ Effects = Callable[[FloatArray], FloatArray]
 REDRAWN = ("bca", "percentile", "delta")  # intervals of right or wrong that ask for the whole table
 
 
-def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions) -> Evidence:
+def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """The family that a metric of a joint table belongs to."""
     from steelyard.estimate.paired_right_or_wrong import compare_flips
 
     if metric.scored:
         redrawn = asked.interval in REDRAWN
-        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, error_rate=metric.counts_wrong)
+        found = compare_flips(
+            joint.outcomes(), replace(asked, interval=None) if redrawn else asked, warnings, error_rate=metric.counts_wrong
+        )
         if redrawn:
             from steelyard.estimate.paired_table import outcome_interval
 
-            found.interval = outcome_interval(joint, metric, found, asked)
+            found.interval = outcome_interval(joint, metric, found, asked, warnings)
     else:
         from steelyard.estimate.paired_table import compare_table
 
-        found = compare_table(joint, metric, class_label(metric, joint.side("baseline"), asked), asked)
+        found = compare_table(joint, metric, class_label(metric, joint.side("baseline"), asked), asked, warnings)
     found.table = joint
     return found
 
@@ -65,15 +68,15 @@ def class_label(metric: Metric, counts: Counts, asked: CompareOptions) -> str | 
     return None if code is None else counts.labels[code]
 
 
-def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
         if usual.test is None and metric.mean_of_scores and not _outcome_scores(pairs, asked):
             usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
-        found = with_strata(_evidence(pooled, metric, usual), pairs, metric, asked)
+        found = with_strata(_evidence(pooled, metric, usual, warnings), pairs, metric, asked, warnings)
     else:
-        found = _evidence(pairs, metric, asked)
+        found = _evidence(pairs, metric, asked, warnings)
     if found.own is None:
         found.own = own_answers(pairs.baseline, pairs.candidate, metric, asked)
     return found
@@ -87,18 +90,19 @@ def own_answers(a: Items, b: Items, metric: Metric, asked: CompareOptions) -> tu
 def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> OwnEstimate:
     from steelyard.estimate.rows import rows_of_sample
 
-    quiet = asked.own.quietly(interval=None)
+    settings, quiet = replace(asked.own, interval=None), Warnings()
     scored = metric.mean_of_scores  # labels of one run beside right or wrong of the other are no matter of scores
-    rows = rows_of_sample([metric], Sample(side, quiet, quiet.labels, beside=beside if scored else None, counted=False), quiet)
+    sample = Sample(side, settings, quiet, settings.labels, beside=beside if scored else None, counted=False)
+    rows = rows_of_sample([metric], sample, settings, quiet)
     return OwnEstimate(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else OwnEstimate(None, None)
 
 
-def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     a, b = pairs.baseline, pairs.candidate
     if a.weight is not None or b.weight is not None:
         refuse_weights(metric)
         if not a.weight.all():  # type: ignore[union-attr]  # both have them: `agree_on_units`
-            return _evidence(_without_weightless(pairs), metric, asked)
+            return _evidence(_without_weightless(pairs), metric, asked, warnings)
     if not metric.comparable:
         raise UsageError(
             f"Comparisons do not support {metric.name}, a metric of ranks without an item-by-item test.",
@@ -107,14 +111,14 @@ def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
             hint="use accuracy, error, a label metric, mean, auc, brier, log_loss, ece, mae, rmse, r2, ratio, perplexity, pass@k or pass^k",
         )
     if isinstance(metric, RepeatsMetric):
-        return _tries(pairs, metric, asked)
+        return _tries(pairs, metric, asked, warnings)
     if isinstance(metric, RankingMetric):
-        return _auc(pairs, metric, asked)
+        return _auc(pairs, metric, asked, warnings)
     right_or_wrong = metric.scored and _outcome_scores(pairs, asked)
     _refuse_range(pairs, metric, asked)
     if metric.family == "table" or right_or_wrong:
-        return _table(pairs, metric, asked, right_or_wrong)
-    return _sums(pairs, metric, asked)
+        return _table(pairs, metric, asked, warnings, right_or_wrong)
+    return _sums(pairs, metric, asked, warnings)
 
 
 def refuse_weights(metric: Metric) -> None:
@@ -140,7 +144,7 @@ def _without_weightless(pairs: Pairs) -> Pairs:
     return subset(pairs, kept)
 
 
-def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions) -> Evidence:
+def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
     if asked.test == "within-item":
         raise UsageError(
@@ -162,7 +166,7 @@ def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions) -> Eviden
         once.append(take(side, np.unique(item, return_index=True)[1]))
     each = np.arange(pairs.items)
     alone = Pairs(once[0], once[1], each, each, pairs.items, pairs.names)
-    return compare_scores((values[0], values[1]), alone, metric, asked, bounds=(0.0, 1.0))
+    return compare_scores((values[0], values[1]), alone, metric, asked, warnings, bounds=(0.0, 1.0))
 
 
 def _outcome_scores(pairs: Pairs, asked: CompareOptions) -> bool:
@@ -188,18 +192,18 @@ def _binary(items: Items) -> bool:
     return items.score is not None and bool(np.isin(items.score, (0.0, 1.0)).all())
 
 
-def _table(pairs: Pairs, metric: Metric, asked: CompareOptions, right_or_wrong: bool) -> Evidence:
+def _table(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings, right_or_wrong: bool) -> Evidence:
     """Right or wrong, or labels: joint counts for plain pairs, margins by unit otherwise."""
     a, b = pairs.baseline, pairs.candidate
     labelled = all(side.truth is not None and side.prediction is not None for side in (a, b))
     if pairs.plain and a.group is None and a.weight is None:
         mixed = metric.right_or_wrong and not labelled  # labels in one run, right or wrong in the other
         joint = _outcomes(a, b) if right_or_wrong or mixed else count_joint(pairs, asked.own.labels)
-        return joint_evidence(joint, metric, asked)
+        return joint_evidence(joint, metric, asked, warnings)
     if metric.scored:
         values = [_right(side, metric, scored=right_or_wrong or not labelled) for side in (a, b)]
-        return compare_scores((values[0], values[1]), pairs, metric, asked, bounds=(0.0, 1.0))
-    return _labelled_units(pairs, metric, asked)
+        return compare_scores((values[0], values[1]), pairs, metric, asked, warnings, bounds=(0.0, 1.0))
+    return _labelled_units(pairs, metric, asked, warnings)
 
 
 def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
@@ -242,10 +246,10 @@ def _outcomes(a: Items, b: Items) -> JointCounts:
     return replace(joint, kind="outcomes")
 
 
-def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """Numbers per item: a difference of means where the metric is one, sums by unit where it is not."""
     assert isinstance(metric, SumsMetric)
-    samples = [Sample(side, asked.own) for side in (pairs.baseline, pairs.candidate)]
+    samples = [Sample(side, asked.own, warnings) for side in (pairs.baseline, pairs.candidate)]
     rows = [metric.adds(*columns_of(metric, sample)) for sample in samples]
     if not all(np.isfinite(side).all() for side in rows):
         raise DataError(
@@ -254,7 +258,7 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
             need="probabilities away from 0 and 1 where the answer is otherwise",
         )
     if metric.mean_of_items:
-        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, bounds=_item_range(metric, asked))
+        return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, warnings, bounds=_item_range(metric, asked))
     if metric.same_below:
         _refuse_other_tokens(pairs, rows, metric, asked)
     unit, units = units_of(pairs)
@@ -265,7 +269,9 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         share = 1 / np.bincount(item, minlength=pairs.items)[item]
         sides.append(sum_units(side * share[:, None], unit[item], units))
         single.append(_by_item(item, pairs.items, tally_groups(side * share[:, None], item, pairs.items).single))
-    return compare_units(sides[0], sides[1], metric.statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
+    return compare_units(
+        sides[0], sides[1], metric.statistic, pairs.items, metric, asked, warnings, **_group_sizes(pairs, unit, units, single)
+    )
 
 
 def _refuse_other_tokens(pairs: Pairs, rows: list[FloatArray], metric: SumsMetric, asked: CompareOptions) -> None:
@@ -313,7 +319,7 @@ def _group_sizes(pairs: Pairs, unit: npt.NDArray[np.int64], units: int, single: 
     return {"sizes": np.bincount(unit, minlength=units).astype(float), "single": both}
 
 
-def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """A label metric under groups or repeats: the margins of every unit, one row per side."""
     a, b = pairs.baseline, pairs.candidate
     if a.truth is None or a.prediction is None or b.truth is None or b.prediction is None:
@@ -335,10 +341,10 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evid
         sums = table_sums(side.truth, side.prediction, design, whole)
         rows.append(sums.rows)
         single.append(_by_item(item, pairs.items, sums.single))
-    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, **_group_sizes(pairs, unit, units, single))
+    return compare_units(rows[0], rows[1], statistic, pairs.items, metric, asked, warnings, **_group_sizes(pairs, unit, units, single))
 
 
-def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """Two AUCs on the same items."""
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.infer.paired.delong import delong_pair
@@ -351,7 +357,7 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
             hint="average them first",
         )
     a, b = pairs.baseline, pairs.candidate
-    positive = positives(Sample(a, asked.own))
+    positive = positives(Sample(a, asked.own, warnings))
     group = None if a.group is None else np.unique(a.group.codes, return_inverse=True)[1]
     if positive.all() or not positive.any():
         raise DataError(
@@ -371,21 +377,21 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
         from steelyard.estimate.ranking_rows import groups_of_classes
 
         details["groups"] = details["units"] = int(group.max()) + 1
-        enough = enough_groups(groups_of_classes(positive, group), asked.own, details, "groups of the rarer class")
+        enough = enough_groups(groups_of_classes(positive, group), warnings, details, "groups of the rarer class")
     design = "paired" if group is None else "clustered"
-    found = auc_evidence(pair, fewer, pairs.items, metric, asked, design=design, enough=enough)
-    found.note(**_same_order(pair.difference, pair.error, asked) | details)
+    found = auc_evidence(pair, fewer, pairs.items, metric, asked, warnings, design=design, enough=enough)
+    found.note(**_same_order(pair.difference, pair.error, warnings) | details)
     return found
 
 
-def _same_order(difference: float, error: float, asked: CompareOptions) -> dict[str, Any]:
+def _same_order(difference: float, error: float, warnings: Warnings) -> dict[str, Any]:
     if difference or error:
         return {}
-    asked.warn("the two systems put the items in the same order: identical runs, or one run compared with itself")
+    warnings.add("the two systems put the items in the same order: identical runs, or one run compared with itself")
     return {"identical": True}
 
 
-def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions) -> Evidence:
+def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """Two runs on different items."""
     if a.alike or b.alike:
         raise UsageError(
@@ -394,7 +400,7 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
             need="the same items",
         )
     labels = asked.own.labels or _union(a, b)
-    samples = [Sample(side, asked.own, labels) for side in (a, b)]
+    samples = [Sample(side, asked.own, warnings, labels) for side in (a, b)]
     if not all(design_of(sample.items).plain for sample in samples):
         raise UsageError(
             "Different items with groups or repeats cannot be compared; one row per item is needed.",
@@ -403,15 +409,15 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions)
             hint="pair by id",
         )
     if isinstance(metric, RankingMetric) and metric.comparable:
-        return _auc_unpaired(samples, metric, asked)
+        return _auc_unpaired(samples, metric, asked, warnings)
     binary = metric.scored and all(sample.binary_scores for sample in samples)
     if metric.family == "table" or binary:
         tables = [_counts(sample, metric, binary) for sample in samples]
-        return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked)
+        return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked, warnings)
     if not isinstance(metric, SumsMetric) or isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
         raise UsageError(f"{metric.name} can only be compared on the same items.", need="paired items", hint="give both runs the same ids")
     sides = [metric.adds(*columns_of(metric, sample))[:, 1] for sample in samples]
-    found = compare_means(sides[0], sides[1], metric, asked, bounds=_item_range(metric, asked))
+    found = compare_means(sides[0], sides[1], metric, asked, warnings, bounds=_item_range(metric, asked))
     found.own = own_answers(a, b, metric, asked)
     return found
 
@@ -428,17 +434,17 @@ def _counts(sample: Sample, metric: Metric, binary: bool) -> Counts:
     return sample.outcomes.counts if binary else sample.table.counts
 
 
-def _auc_unpaired(samples: list[Sample], metric: Metric, asked: CompareOptions) -> Evidence:
+def _auc_unpaired(samples: list[Sample], metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     from steelyard.estimate.auc_evidence import auc_evidence
     from steelyard.estimate.ranking_rows import ranking_row
     from steelyard.infer.paired.delong import delong_unpaired
 
-    rows = [ranking_row(metric, sample, asked.own) for sample in samples]
+    rows = [ranking_row(metric, sample, asked.own, warnings) for sample in samples]
     tables = [sample.score_table(positives(sample)) for sample in samples]
     pair = attempt(lambda: delong_unpaired(tables[0], tables[1]))
     if isinstance(pair, Degenerate):
         raise DataError("cannot compare auc", got=str(pair), need="at least two positives and two negatives in each run") from pair
     fewer = min(min(table.n_positive, table.n_negative) for table in tables)
-    found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, design="unpaired")
+    found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, warnings, design="unpaired")
     found.own = OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)
     return found

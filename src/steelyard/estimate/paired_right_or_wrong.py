@@ -14,7 +14,7 @@ from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
-from steelyard.results.base import UNSAID
+from steelyard.results.base import UNSAID, Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -26,6 +26,7 @@ INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
 def compare_flips(
     flips: Flips,
     asked: CompareOptions,
+    warnings: Warnings,
     *,
     error_rate: bool = False,
     test: Test | None = None,
@@ -45,7 +46,7 @@ def compare_flips(
         candidate=(both + gained) / n,
         difference=(gained - lost) / n,
         test=flips_tests([(gained, lost)], n, asked)[0] if test is None else test,
-        interval=flips_interval(both, gained, lost, neither, asked) if interval is None else interval,
+        interval=flips_interval(both, gained, lost, neither, asked, warnings) if interval is None else interval,
         own=(own_share(both + lost, n, asked), own_share(both + gained, n, asked)),
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
         standard_error=mean_error(n, gained - lost, gained + lost),
@@ -72,7 +73,7 @@ def compare_flips(
         found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
     if gained == lost == 0:
         found.note(identical=True)
-        asked.warn(asked.sides.identical.format("are right and wrong on exactly the same items"))
+        warnings.add(asked.sides.identical.format("are right and wrong on exactly the same items"))
     return found
 
 
@@ -96,11 +97,11 @@ def _own_share(k: int, n: int, level: float, side: str, of_items: bool) -> OwnEs
     return OwnEstimate(interval, share_error(k, n, of_items=of_items))
 
 
-def flips_interval(both: int, gained: int, lost: int, neither: int, asked: CompareOptions) -> Interval:
+def flips_interval(both: int, gained: int, lost: int, neither: int, asked: CompareOptions, warnings: Warnings) -> Interval:
     method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
     n, level, side = both + gained + lost + neither, asked.level, asked.side
     if method == "wald" and gained + lost == 0:
-        asked.warn("the Wald interval has no width when nothing disagrees; Tango's is used instead")
+        warnings.add("the Wald interval has no width when nothing disagrees; Tango's is used instead")
         method = "tango"
     if method == "bayes":
         from steelyard.infer.posterior.difference import difference_posterior

@@ -24,6 +24,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import SUMS, one_number, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
@@ -37,7 +38,13 @@ USUAL = "sign-flip"
 
 
 def compare_scores(
-    rows: tuple[FloatArray, FloatArray], pairs: Pairs, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None
+    rows: tuple[FloatArray, FloatArray],
+    pairs: Pairs,
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    *,
+    bounds: tuple[float, float] | None,
 ) -> Evidence:
     """The mean difference of one number per item, under groups, repeats and weights. `bounds`: the range of the numbers, if it is known."""
     a, b = (_by_item(values, item, pairs.items) for values, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True))
@@ -55,7 +62,7 @@ def compare_scores(
         candidate=_mean(b, weight),
         difference=_mean(d, weight),
         interval=None,
-        test=_test(name, judge, d if weight is None else weight * d, sums, asked, grouped),
+        test=_test(name, judge, d if weight is None else weight * d, sums, asked, warnings, grouped),
         correlation=_correlation(a, b),
         means=None if weight is not None else ItemMeans(a, b, unit, units, bounds),
         details=_details(a, b, d, pairs, rows, units if grouped else None),
@@ -66,22 +73,22 @@ def compare_scores(
     effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
         unit, minlength=units
     )  # of the units, in the metric's own numbers
-    found.interval = scores_interval(sums, found, metric, asked, bounds, grouped, effects)
+    found.interval = scores_interval(sums, found, metric, asked, warnings, bounds, grouped, effects)
     if grouped and found.interval is not None and found.interval.method == "t":
-        _warn_of_skewness(sums, found.difference or 0.0, asked)
+        _warn_of_skewness(sums, found.difference or 0.0, warnings)
     if grouped and judge is None and found.error and not found.too_few:
         found.unseen = _rare_groups(found, sums, rows, asked, bounds)
     elif bounds is None and judge is None and d.any() and not grouped:
         found.unseen = _seen_range(d, a, rows, asked, weight)
     if asked.margin is not None and not found.error:
-        asked.warn("equivalence within the margin cannot be tested: the differences do not vary")
+        warnings.add("equivalence within the margin cannot be tested: the differences do not vary")
     if asked.margin is not None and found.error and not found.too_few:
         df = sums.n - 1 if found.df is None else found.df
         e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if not d.any():
         found.note(identical=True)
-        asked.warn(asked.sides.identical.format("have the same score on every item"))
+        warnings.add(asked.sides.identical.format("have the same score on every item"))
     return found
 
 
@@ -150,12 +157,12 @@ def _rare_groups(
     return OfRareGroups(bounded_t_of_groups(found.difference or 0.0, found.error**2, found.df, worth, reach), asked.alternative)
 
 
-def _warn_of_skewness(sums: Sums, difference: float, asked: CompareOptions) -> None:
+def _warn_of_skewness(sums: Sums, difference: float, warnings: Warnings) -> None:
     """Groups that are enough for t where they differ evenly, but not where few of them make up the difference."""
     rows = np.repeat(sums.dense, sums.count, axis=0)
     wanted = wanted_for_skewness(rows[:, 1] - difference * rows[:, 0])
     if 2 * len(rows) < wanted and not Groups.of(rows[:, 0]).few:  # twice: the skewness of so few varies; fewer have been warned of
-        asked.warn(
+        warnings.add(
             f"the differences of the {len(rows)} groups are skewed: t wants about {wanted:.0f} groups for that, "
             "and covers less than it says with fewer"
         )
@@ -206,6 +213,7 @@ def scores_interval(
     found: Evidence,
     metric: Metric,
     asked: CompareOptions,
+    warnings: Warnings,
     bounds: tuple[float, float] | None,
     grouped: bool,
     effects: FloatArray,
@@ -222,10 +230,10 @@ def scores_interval(
         ends = found.judge.interval(asked.level, asked.side)
         if math.isfinite(ends[0]) or bounds is not None:
             return asked.interval_of(*ends, method, *reach)
-        asked.warn("no interval for the difference: too few items to permute their runs")
+        warnings.add("no interval for the difference: too few items to permute their runs")
         return None
     worth: dict[str, Any] = {}
-    found.too_few = grouped and not enough_units("groups", sums, asked.own, worth)
+    found.too_few = grouped and not enough_units("groups", sums, warnings, worth)
     found.note(**worth)
     if found.too_few:
         return None
@@ -238,43 +246,52 @@ def scores_interval(
 
     given = attempt(by_method)
     if isinstance(given, Degenerate):
-        return _without_spread(found, sums, bounds, asked, str(given), method, effects)
+        return _without_spread(found, sums, bounds, asked, warnings, str(given), method, effects)
     return asked.interval_of(given[0], given[1], by, *reach)
 
 
 def _without_spread(
-    found: Evidence, sums: Sums, bounds: tuple[float, float] | None, asked: CompareOptions, reason: str, method: str, effects: FloatArray
+    found: Evidence,
+    sums: Sums,
+    bounds: tuple[float, float] | None,
+    asked: CompareOptions,
+    warnings: Warnings,
+    reason: str,
+    method: str,
+    effects: FloatArray,
 ) -> Interval | None:
     """All differences equal. With a known range the difference still has an interval: Wilson on its mean."""
     from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
 
     if bounds is None:
         if found.difference != 0 or not float(np.ptp(effects)) > 0:
-            asked.warn(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
+            warnings.add(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
             return None
-        asked.warn(
+        warnings.add(
             "no item differs: the interval allows a new item to differ by the range of the scores seen; declare the real range with range="
         )
         found.note(instead_of=method)
         return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
     width = bounds[1] - bounds[0]
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
-    asked.warn(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))
+    warnings.add(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))
     found.note(instead_of=method)
     return asked.interval_of(low, high, "wilson-mean", -width, width)
 
 
-def _test(name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, grouped: bool) -> Test:
+def _test(
+    name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings, grouped: bool
+) -> Test:
     if isinstance(judge, OfRange) and name == judge.name:
         told = TestDetails(df=judge.t.df, range=judge.reach)
         p = judge.p_value(0.0)
         return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
     if isinstance(judge, OfRuns):
         if not asked.about_runs:
-            asked.warn("within-item permutes the runs of each item: p and interval are about these items, not about new ones")
+            warnings.add("within-item permutes the runs of each item: p and interval are about these items, not about new ones")
         return judge.test()
     by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
-    return made(TESTS[name].scores)(by_unit, sums, asked)
+    return made(TESTS[name].scores)(by_unit, sums, asked, warnings)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

@@ -20,6 +20,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.table import TableStatistic
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
@@ -32,11 +33,11 @@ INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where f
 SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
 
 
-def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
+def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """The difference of a table metric between two systems on the same items."""
     sides = joint.side("baseline"), joint.side("candidate")
     code = None if label is None else sides[0].code(label)
-    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side in sides]
+    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own, warnings) for side in sides]
     first, second = rows[0].estimate, rows[1].estimate
     if first is None or second is None:
         raise DataError(
@@ -61,7 +62,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     if label is not None:
         found.note(label=label)
     identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
-    found.interval = table_interval(joint, statistic, metric, found, asked)
+    found.interval = table_interval(joint, statistic, metric, found, asked, warnings)
     flips = joint.outcomes()
     found.flips = {
         "both": flips.both,
@@ -71,23 +72,25 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     }
     _probability(joint, statistic, metric, found, asked, identical)
     if asked.margin is not None and not found.error:
-        asked.warn("equivalence within the margin cannot be tested: the answers show no spread")
+        warnings.add("equivalence within the margin cannot be tested: the answers show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
         if not within_reach(joint.classes * SAMPLED, asked.own.draws):
-            return _warned(found, sides, metric, asked, identical)
+            return _warned(found, sides, metric, asked, warnings, identical)
         found.drawn = True
         believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
         found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.higher_is_better)}
-    return _warned(found, sides, metric, asked, identical)
+    return _warned(found, sides, metric, asked, warnings, identical)
 
 
-def _warned(found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions, identical: bool) -> Evidence:
+def _warned(
+    found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions, warnings: Warnings, identical: bool
+) -> Evidence:
     if identical:
         found.note(identical=True)
-        asked.warn("the two systems give the same answer to every item: identical runs, or one run compared with itself")
-    warn_about_labels(sides[0] + sides[1], [metric], asked.own)
+        warnings.add("the two systems give the same answer to every item: identical runs, or one run compared with itself")
+    warn_about_labels(sides[0] + sides[1], [metric], asked.own, warnings)
     return found
 
 
@@ -97,7 +100,7 @@ def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: 
 
 
 def table_interval(
-    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions
+    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions, warnings: Warnings
 ) -> Interval | None:
     method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
     reach = _reach(metric)
@@ -107,14 +110,14 @@ def table_interval(
     ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
     if isinstance(ends, Degenerate):
         if not within_reach(joint.classes * SAMPLED, asked.own.draws):
-            asked.warn(none_given(ends, difference=True, of=f"{joint.classes:,} classes"))
+            warnings.add(none_given(ends, difference=True, of=f"{joint.classes:,} classes"))
             return None
-        asked.warn(given_instead(method, ends, "the posterior's", difference=True))
+        warnings.add(given_instead(method, ends, "the posterior's", difference=True))
         found.note(instead_of=method)
         return _of_posterior(joint, statistic, metric, asked, reach)
     low, high, undefined = ends
     if undefined:
-        asked.warn(left_out(metric.name, undefined, asked.own.draws, OF_CLASSES))
+        warnings.add(left_out(metric.name, undefined, asked.own.draws, OF_CLASSES))
     return asked.interval_of(low, high, method, *reach)
 
 
@@ -131,7 +134,7 @@ def _reach(metric: Metric) -> tuple[float, float]:
     return -width, width
 
 
-def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: CompareOptions) -> Interval:
+def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked: CompareOptions, warnings: Warnings) -> Interval:
     """A redrawn or delta interval for right or wrong, by name; Tango's where the draws have no spread."""
     from steelyard.infer.paired.mcnemar import tango
 
@@ -140,7 +143,7 @@ def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked:
     assert method is not None
     ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
     if isinstance(ends, Degenerate):
-        asked.warn(given_instead(method, ends, "Tango's", difference=True))
+        warnings.add(given_instead(method, ends, "Tango's", difference=True))
         found.note(instead_of=method)
         _, lost, gained, _ = joint.outcomes()
         return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")

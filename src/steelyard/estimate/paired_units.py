@@ -25,6 +25,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
@@ -40,6 +41,7 @@ def compare_units(
     n: int,
     metric: Metric,
     asked: CompareOptions,
+    warnings: Warnings,
     *,
     sizes: FloatArray | None = None,
     single: Callable[[FloatArray], FloatArray] | None = None,
@@ -71,20 +73,20 @@ def compare_units(
         details=ComparisonDetails(groups=len(a), units=len(a)) if grouped else ComparisonDetails(),
     )
     worth: dict[str, Any] = {}
-    found.too_few = grouped and not enough_units("groups", tally, asked.own, worth, difference, metric.name)
+    found.too_few = grouped and not enough_units("groups", tally, warnings, worth, difference, metric.name)
     found.note(**worth)
     if not found.too_few:
-        found.interval = units_interval(a, b, statistic, metric, asked, sizes, single)
+        found.interval = units_interval(a, b, statistic, metric, asked, warnings, sizes, single)
         if isinstance(metric, SumsMetric) and metric.through is not None:
             found.note(quotient=_quotient(*units_tally(a, b, metric.through.statistic, sizes, single), metric.through, asked))
     if asked.margin is not None and not found.error:
-        asked.warn("equivalence within the margin cannot be tested: the units show no spread")
+        warnings.add("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error and not found.too_few:
         e = equivalence(second - first, found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if _equal(a, b):
         found.note(identical=True)
-        asked.warn("the two systems agree on every unit: identical runs, or one run compared with itself")
+        warnings.add("the two systems agree on every unit: identical runs, or one run compared with itself")
     return found
 
 
@@ -131,6 +133,7 @@ def units_interval(
     statistic: SumStatistic,
     metric: Metric,
     asked: CompareOptions,
+    warnings: Warnings,
     sizes: FloatArray | None = None,
     single: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Interval | None:
@@ -147,21 +150,21 @@ def units_interval(
     if isinstance(found, Degenerate):
         width = metric.width
         if width is None:
-            return _unseen(a, b, statistic, asked, str(found))
+            return _unseen(a, b, statistic, asked, warnings, str(found))
         gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
-        asked.warn(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
+        warnings.add(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
         return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     low, high, undefined = found
     if undefined:
-        asked.warn(left_out(metric.name, undefined, asked.own.draws))
+        warnings.add(left_out(metric.name, undefined, asked.own.draws))
     return asked.interval_of(low, high, method, None, None)
 
 
-def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: CompareOptions, reason: str) -> Interval | None:
+def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: CompareOptions, warnings: Warnings, reason: str) -> Interval | None:
     """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
     effects = len(a) * (a @ statistic.gradient(_totals(a)))
     if not _equal(a, b) or not float(np.ptp(effects)) > 0:
-        asked.warn(none_given(reason, difference=True))
+        warnings.add(none_given(reason, difference=True))
         return None
-    asked.warn("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
+    warnings.add("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
     return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)

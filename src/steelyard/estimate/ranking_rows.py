@@ -22,6 +22,7 @@ from steelyard.infer.normal import clip, tail
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import RankCorrelation, RankingMetric
+from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.scores import ScoreTable
@@ -29,12 +30,12 @@ from steelyard.tally.scores import ScoreTable
 Ends = tuple[float, float, str]
 
 
-def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
+def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnings: Warnings) -> Row:
     """The row of one metric of an order."""
     if sample.design.kind == "weights":
         raise UsageError(f"{metric.name} needs whole-number weights, or none.", need="whole-number weights, or none")
     if isinstance(metric, RankCorrelation):
-        return _correlation_row(metric, sample, settings)
+        return _correlation_row(metric, sample, settings, warnings)
     assert isinstance(metric, RankingMetric)
     positive = positives(sample)
     label = positive_label(sample)
@@ -48,13 +49,13 @@ def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row
         )
     if table.n_positive == 0 or (table.n_negative == 0 and not metric.without_negatives):
         only = "positives" if table.n_negative == 0 else "negatives"
-        settings.warn(f"{metric.name} is undefined: there are only {only}")
+        warnings.add(f"{metric.name} is undefined: there are only {only}")
         return _row(metric, None, table.n, None, settings, label, table)
     value = float(metric.of_counts(table.positives, table.negatives))
     if sample.design.kind == "groups":
-        return _grouped_row(metric, value, table, positive, sample, settings, label)
+        return _grouped_row(metric, value, table, positive, sample, settings, warnings, label)
     details: dict[str, Any] = {}
-    ends = ranking_ends(metric, table, settings, details)
+    ends = ranking_ends(metric, table, settings, warnings, details)
     return _row(metric, value, table.n, ends, settings, label, table, details, _error(metric, table))
 
 
@@ -70,7 +71,9 @@ def _error(metric: RankingMetric, table: ScoreTable) -> float | None:
     return or_none(lambda: known(VARIANCES[metric.intervals[1]][0](table)))
 
 
-def ranking_ends(metric: RankingMetric, table: ScoreTable, settings: MeasureOptions, details: dict[str, Any]) -> Ends | None:
+def ranking_ends(
+    metric: RankingMetric, table: ScoreTable, settings: MeasureOptions, warnings: Warnings, details: dict[str, Any]
+) -> Ends | None:
     """The ends by the method asked for; by default DeLong's or the delta method's, widened where few items are ranked wrongly."""
     rule, plain, *_ = metric.intervals
     method = settings.interval or rule
@@ -79,7 +82,7 @@ def ranking_ends(metric: RankingMetric, table: ScoreTable, settings: MeasureOpti
     outside = tail(settings.confidence_level, settings.side)
     area = or_none(lambda: VARIANCES[plain][1](table))
     if area is None:
-        settings.warn(none_given(_too_few(table, metric), name=metric.name))
+        warnings.add(none_given(_too_few(table, metric), name=metric.name))
         return None
     if method == rule:
         return (*area.ends(outside), rule if settings.interval or area.scarcity else plain)
@@ -92,12 +95,12 @@ def ranking_ends(metric: RankingMetric, table: ScoreTable, settings: MeasureOpti
 
     found = attempt(ends)
     if isinstance(found, Degenerate):
-        settings.warn(given_instead(method, found, rule, name=metric.name, wide=True))
+        warnings.add(given_instead(method, found, rule, name=metric.name, wide=True))
         details["instead_of"] = method
         return (*area.ends(outside), rule)
     low, high, undefined = found
     if undefined:
-        settings.warn(left_out(metric.name, undefined, settings.draws, OF_CLASSES))
+        warnings.add(left_out(metric.name, undefined, settings.draws, OF_CLASSES))
     return low, high, method
 
 
@@ -111,7 +114,14 @@ def _too_few(table: ScoreTable, metric: RankingMetric) -> str:
 
 
 def _grouped_row(
-    metric: RankingMetric, value: float, table: ScoreTable, positive: Any, sample: Sample, settings: MeasureOptions, label: str
+    metric: RankingMetric,
+    value: float,
+    table: ScoreTable,
+    positive: Any,
+    sample: Sample,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    label: str,
 ) -> Row:
     design = sample.design
     details = dict(sample.details)
@@ -130,7 +140,7 @@ def _grouped_row(
     assert sample.items.probability is not None
     assert design.unit is not None
     groups = groups_of_classes(positive, design.unit)
-    if enough_groups(groups, settings, details, "groups of the rarer class"):
+    if enough_groups(groups, warnings, details, "groups of the rarer class"):
         area = infer_ranking.grouped_auc_area(table, sample.items.probability, positive, design.unit, design.units, groups.effective)
         error = math.sqrt(area.variance)
         outside = tail(settings.confidence_level, settings.side)
@@ -138,7 +148,7 @@ def _grouped_row(
         wide = settings.interval == rule or (settings.interval is None and bool(area.scarcity))
         found = attempt(lambda: area.ends(outside) if wide else area.plain(outside))
         if isinstance(found, Degenerate):
-            settings.warn(none_given(found, name=metric.name, of="grouped items"))
+            warnings.add(none_given(found, name=metric.name, of="grouped items"))
         else:
             ends = (*found, rule if wide else plain)
     return _row(metric, value, table.n, ends, settings, label, table, details, None if error is None else known(error))
@@ -149,7 +159,7 @@ def groups_of_classes(positive: Any, unit: Any) -> Groups:
     return min((Groups.of(np.bincount(unit[part])) for part in (positive, ~positive)), key=lambda groups: groups.effective)
 
 
-def _correlation_row(metric: RankCorrelation, sample: Sample, settings: MeasureOptions) -> Row:
+def _correlation_row(metric: RankCorrelation, sample: Sample, settings: MeasureOptions, warnings: Warnings) -> Row:
     items = sample.items
     assert items.truth_value is not None
     assert items.prediction_value is not None
@@ -157,13 +167,13 @@ def _correlation_row(metric: RankCorrelation, sample: Sample, settings: MeasureO
         raise UsageError(f"{metric.name} does not support groups, repeats or weights; it needs one row per item.", need="one row per item")
     value = metric.of_columns(items.truth_value, items.prediction_value)
     if math.isnan(value):
-        settings.warn(f"{metric.name} is undefined: {metric.undefined}")
+        warnings.add(f"{metric.name} is undefined: {metric.undefined}")
         return _plain(metric, None, items.n, None, settings)
     if settings.interval not in (None, *metric.intervals):
         raise UsageError(f"cannot use the interval {settings.interval!r} for {metric.name}", need=", ".join(metric.intervals))
     found = attempt(lambda: infer_ranking.spearman_interval(value, items.n, settings.confidence_level, settings.side))
     if isinstance(found, Degenerate):
-        settings.warn(none_given(found, name=metric.name))
+        warnings.add(none_given(found, name=metric.name))
         return _plain(metric, value, items.n, None, settings)
     ends = (*found, metric.intervals[0])
     error = known(infer_ranking.spearman_error(value, items.n))

@@ -13,6 +13,7 @@ from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, MISSING, Counts
 
@@ -33,45 +34,47 @@ def mostly_singletons(supports: Sequence[int]) -> bool:
     return len(supports) >= FREE_TEXT and 2 * sum(many <= 1 for many in supports) > len(supports)
 
 
-def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: MeasureOptions, whole: bool = True) -> None:
+def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: MeasureOptions, warnings: Warnings, whole: bool = True) -> None:
     """Strays, labels that only occur in predictions, near-duplicates, small classes; of a slice only what spoils averages."""
     margins = [counts.class_margins(label) for label in range(counts.classes)]
     averaged = any(metric.over_classes for metric in metrics)
     if whole:
-        _warn_about_names(counts, margins, settings, averaged or any(m.average == "each" for m in metrics))
+        _warn_about_names(counts, margins, settings, warnings, averaged or any(m.average == "each" for m in metrics))
     absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]
     if absent and (whole or averaged):
-        settings.warn(f"{_many(len(absent), 'declared label')} without a case: {', '.join(map(repr, absent[:5]))}")
+        warnings.add(f"{_many(len(absent), 'declared label')} without a case: {', '.join(map(repr, absent[:5]))}")
     small = {counts.labels[k]: m[1] for k, m in enumerate(margins) if 0 < m[1] < FEW}
     if small and averaged:
-        settings.warn(
+        warnings.add(
             f"{_many(len(small), 'class')} with fewer than {FEW} items, too few for reliable intervals of averages: {_some(small)}"
         )
 
 
-def warn_of_small_classes(sides: Sequence[Counts], label: str | None, settings: MeasureOptions) -> None:
+def warn_of_small_classes(sides: Sequence[Counts], label: str | None, warnings: Warnings) -> None:
     """Two tables of different items: the delta method's z rests on the spread of each, which a handful of items does not show."""
     supports = {name: min(side.class_margins(side.code(name))[1] for side in sides) for name in sides[0].class_labels}
     small = {name: many for name, many in supports.items() if many < FEW and label in (None, name)}
     if small:
-        settings.warn(
+        warnings.add(
             f"{_many(len(small), 'class')} with fewer than {FEW} items in a run, too few for a reliable z test and interval: {_some(small)}"
         )
 
 
-def _warn_about_names(counts: Counts, margins: Sequence[tuple[int, ...]], settings: MeasureOptions, by_class: bool) -> None:
+def _warn_about_names(
+    counts: Counts, margins: Sequence[tuple[int, ...]], settings: MeasureOptions, warnings: Warnings, by_class: bool
+) -> None:
     strays = {label: many for label, many in counts.strays.items() if label != MISSING}
     if strays:
-        settings.warn(f"{_many(sum(strays.values()), 'prediction')} outside the declared labels, counted as wrong: {_some(strays)}")
+        warnings.add(f"{_many(sum(strays.values()), 'prediction')} outside the declared labels, counted as wrong: {_some(strays)}")
     invented = {counts.labels[k]: m[2] for k, m in enumerate(margins) if m[1] == 0 and m[2] > 0}
     if invented and settings.labels is None and by_class:
-        settings.warn(
+        warnings.add(
             f"{_many(len(invented), 'label')} only in the predictions, counted as classes of their own: {_some(invented)}; "
             "declare the classes with labels= to average over the real ones only"
         )
     if twins := _near_duplicates(counts.labels):
         shown = "; ".join(" and ".join(map(repr, pair)) for pair in twins[:5])
-        settings.warn(f"labels that differ only in case or spaces are different labels: {shown}")
+        warnings.add(f"labels that differ only in case or spaces are different labels: {shown}")
 
 
 def _many(n: int, word: str) -> str:
@@ -108,7 +111,7 @@ def of_singletons(counts: Counts, metrics: list[Metric], settings: MeasureOption
     return [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
 
 
-def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions) -> list[Row]:
+def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions, warnings: Warnings) -> list[Row]:
     """The rows of one sample, family by family."""
     rows: list[Row] = []
     for metric in metrics:
@@ -117,20 +120,20 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
 
             if in_strata(sample.items, metric):
                 settings.refuse_no_posterior(metric.name, "strata")
-                rows.append(strata_row(metric, sample, settings))
+                rows.append(strata_row(metric, sample, settings, warnings))
                 continue
         if metric.family == "table" or (metric.mean_of_scores and sample.binary_scores and settings.interval not in OF_NUMBERS):
-            rows.extend(rows_of_table(metric, table_for(metric, sample), settings))
+            rows.extend(rows_of_table(metric, table_for(metric, sample), settings, warnings))
         elif metric.family == "ranking":
             from steelyard.estimate.ranking_rows import ranking_row
 
             settings.refuse_no_posterior(metric.name, "a metric of scores, without a posterior")
-            rows.append(ranking_row(metric, sample, settings))
+            rows.append(ranking_row(metric, sample, settings, warnings))
         else:
             from steelyard.estimate.sums_rows import sums_row
 
             settings.refuse_no_posterior(metric.name, "a mean of numbers, without a posterior")
-            rows.append(sums_row(metric, sample, settings))
+            rows.append(sums_row(metric, sample, settings, warnings))
     return rows
 
 
@@ -158,37 +161,35 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
     return sample.table
 
 
-def rows_of_table(metric: Metric, tally: TableTally, settings: MeasureOptions) -> Iterable[Row]:
+def rows_of_table(metric: Metric, tally: TableTally, settings: MeasureOptions, warnings: Warnings) -> Iterable[Row]:
     """One row, or one per class for each_."""
     if metric.average == "each":
         known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
-        return _each_class(metric, known, tally, settings)
-    return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings)]
+        return _each_class(metric, known, tally, settings, warnings)
+    return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings, warnings)]
 
 
-def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: MeasureOptions) -> list[Row]:
+def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settings: MeasureOptions, warnings: Warnings) -> list[Row]:
     """A row per class; what is to be said of more than a few classes in the same words is said once."""
     rows: list[Row] = []
     said: dict[str, list[str]] = {}
-    own = settings.quietly()
     for label in labels:
-        row = table_row(metric, label, tally, own)
+        own = Warnings()
+        row = table_row(metric, label, tally, settings, own)
         rows.append(row)
-        for sentence in own.warnings:
+        for sentence in own:
             said.setdefault(sentence.removeprefix(row.name), []).append(sentence)
-        own.warnings.clear()
     name = metric.name.removeprefix("each_")
     folded = len(said) > MANY_WARNINGS
     for rest, sentences in list(said.items())[:MANY_WARNINGS]:
         if len(sentences) <= FEW_CLASSES or sentences[0] == rest:
-            for sentence in sentences:
-                settings.warn(sentence)
+            warnings.extend(sentences)
         else:
             examples = ", ".join(repr(s.removesuffix(rest).removeprefix(f"{name}[").removesuffix("]")) for s in sentences[:3])
-            settings.warn(f"{name}{rest} ({len(sentences):,} classes, such as {examples})")
+            warnings.add(f"{name}{rest} ({len(sentences):,} classes, such as {examples})")
     if folded:
         left = sum(map(len, list(said.values())[MANY_WARNINGS:]))
-        settings.warn(f"{name}: {left:,} more warnings like these about other classes")
+        warnings.add(f"{name}: {left:,} more warnings like these about other classes")
     return rows
 
 

@@ -15,6 +15,7 @@ from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
+from steelyard.results.base import Warnings
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import count_labels, design_of, row_sums, same_label, settle_missing, table_sums
 from steelyard.tally.scores import ScoreTable, tally_scores
@@ -35,6 +36,7 @@ class Sample:
         self,
         items: Items,
         settings: MeasureOptions,
+        warnings: Warnings,
         labels: Sequence[str] | None = None,
         needed: Collection[str] | None = None,
         beside: Items | None = None,
@@ -43,8 +45,7 @@ class Sample:
         self.items, said = settle_missing(
             _settled_weights(items, counted), settings.missing, worst_score=_worst_score(items, settings), needed=needed
         )
-        for sentence in said:
-            settings.warn(sentence)
+        warnings.extend(said)
         _refuse_outside(self.items, settings)
         self.settings = settings
         self.labels = labels

@@ -21,6 +21,7 @@ from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.read.logs.log import Log
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import RowDetails, TestDetails
 from steelyard.results.measurement import Interval, Row
@@ -51,7 +52,7 @@ def _mean(metric: Metric, items: Items, x: Any) -> StratifiedMean:
     return stratified_mean(metric.of_right(x), _codes(items), alike=items.alike)
 
 
-def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
+def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnings: Warnings) -> Row:
     """The row of a mean over strata: Wilson for right or wrong, Student for any other score."""
     found = _mean(metric, sample.items, sample.items.score)
     binary = sample.binary_scores
@@ -71,7 +72,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
         low, high = (found.wilson if method == "wilson" else found.student)(settings.confidence_level, settings.side)
         interval = _interval(low, high, method, settings, shares=sample.shares)
     else:
-        settings.warn(f"no interval for {metric.name}: no score differs from the others of its task")
+        warnings.add(f"no interval for {metric.name}: no score differs from the others of its task")
     return Row(
         metric=metric.name,
         estimate=found.estimate,
@@ -91,7 +92,7 @@ def _interval(low: float, high: float, method: str, settings: MeasureOptions, *,
     return Interval(low=ends[0], high=ends[1], confidence_level=level, side=side, method=method)  # type: ignore[arg-type]
 
 
-def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOptions) -> Evidence:
+def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """What was found of the pairs as one sample, told of the strata: their mean difference and its interval.
 
     Weighted by size, the test is that of all items: which of two answers is the candidate's says nothing about the task. Where each
@@ -113,7 +114,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
         found.interval = asked.interval_of(*gap.student(asked.level, asked.side), "t", *_reach(a, b))
         found.error = gap.error
     if items.alike:
-        _alike(found, d, gap, items, metric, asked)
+        _alike(found, d, gap, items, metric, asked, warnings)
     return found
 
 
@@ -122,7 +123,7 @@ def _reach(a: Any, b: Any) -> tuple[float | None, float | None]:
     return (-1.0, 1.0) if within else (None, None)
 
 
-def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: CompareOptions) -> None:
+def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: CompareOptions, warnings: Warnings) -> None:
     if asked.test not in (None, "sign-flip"):
         raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
@@ -132,7 +133,7 @@ def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: M
     found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:
         found.interval, found.error = None, None
-        asked.warn("no interval for the difference: the differences show no spread within the tasks")
+        warnings.add("no interval for the difference: the differences show no spread within the tasks")
     elif asked.margin is not None:
         e = equivalence(gap.estimate, gap.error, asked.margin, gap.df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)

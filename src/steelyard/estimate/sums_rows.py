@@ -21,6 +21,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
+from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.sums import Sums, tally_groups, tally_items
@@ -32,16 +33,16 @@ KNOWN_RANGE = {"items": ["bounded-mean", "wilson-mean", "betting"], "weights": [
 Ends = tuple[float, float, str]
 
 
-def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions) -> Row:
+def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnings: Warnings) -> Row:
     """The row of one metric of sums."""
     if isinstance(metric, RepeatsMetric):
-        return _pass_row(metric, sample, settings)
+        return _pass_row(metric, sample, settings, warnings)
     assert isinstance(metric, SumsMetric)
     rows = metric.adds(*columns_of(metric, sample))
     if not np.isfinite(rows).all():
-        settings.warn(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
+        warnings.add(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
         return _row(metric, None, sample.n, None, settings, {})
-    return _row_of(metric, sample.sums(rows), metric.statistic, sample, settings)
+    return _row_of(metric, sample.sums(rows), metric.statistic, sample, settings, warnings)
 
 
 def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
@@ -132,7 +133,7 @@ def positive_label(sample: Sample) -> str:
     return wanted
 
 
-def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions) -> Row:
+def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions, warnings: Warnings) -> Row:
     """pass@k and pass^k: one unbiased number per problem, then a mean over problems (or groups of them)."""
     items = sample.items
     if items.id is None or items.score is None:
@@ -160,7 +161,7 @@ def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions) -
         group_of = np.zeros(len(value), np.int64)
         group_of[problem] = np.unique(items.group.codes, return_inverse=True)[1]
         sums, kind = tally_groups(rows, group_of, int(group_of.max()) + 1), "groups"
-    return _row_of(metric, sums, QUOTIENT, sample, settings, kind=kind, bounds=(0.0, 1.0), n=len(value))
+    return _row_of(metric, sums, QUOTIENT, sample, settings, warnings, kind=kind, bounds=(0.0, 1.0), n=len(value))
 
 
 def pass_values(metric: RepeatsMetric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
@@ -185,6 +186,7 @@ def _row_of(
     statistic: SumStatistic,
     sample: Sample,
     settings: MeasureOptions,
+    warnings: Warnings,
     *,
     kind: str | None = None,
     bounds: tuple[float, float] | None = None,
@@ -194,18 +196,18 @@ def _row_of(
     value = float(statistic.value(sums.totals()))
     n = sample.n if n is None else n
     if not math.isfinite(value):
-        settings.warn(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
+        warnings.add(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
         return _row(metric, None, n, None, settings, {})
     details = dict(sample.details)
-    if not enough_units(kind, sums, settings, details):
+    if not enough_units(kind, sums, warnings, details):
         return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
     through = metric.through
-    ends = sums_ends(metric, sums, through.statistic if through else statistic, settings, bounds, kind, details)
+    ends = sums_ends(metric, sums, through.statistic if through else statistic, settings, warnings, bounds, kind, details)
     if ends is not None and through is not None:
         ends = through.outwards(ends[0]), through.outwards(ends[1]), ends[2]
         if math.isinf(ends[1]):
-            settings.warn(f"{metric.name}: no interval (its upper end is beyond float64); ask for metric={through.name!r}")
+            warnings.add(f"{metric.name}: no interval (its upper end is beyond float64); ask for metric={through.name!r}")
             ends = None
     return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
 
@@ -214,6 +216,7 @@ def mean_row(
     metric: SumsMetric,
     sums: Sums,
     settings: MeasureOptions,
+    warnings: Warnings,
     *,
     kind: str,
     n: int,
@@ -224,9 +227,9 @@ def mean_row(
 ) -> Row:
     """The row of a mean that was added up by unit elsewhere, on the engine that holds the scores. ends: the interval, if known too."""
     value = float(QUOTIENT.value(sums.totals()))
-    if ends is None and not enough_units(kind, sums, settings, details):
+    if ends is None and not enough_units(kind, sums, warnings, details):
         return _row(metric, value, n, None, settings, details, bounds)
-    ends = ends or sums_ends(metric, sums, QUOTIENT, settings, bounds, kind, details)
+    ends = ends or sums_ends(metric, sums, QUOTIENT, settings, warnings, bounds, kind, details)
     return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
 
 
@@ -250,13 +253,14 @@ def sums_ends(
     sums: Sums,
     statistic: SumStatistic,
     settings: MeasureOptions,
+    warnings: Warnings,
     bounds: tuple[float, float] | None,
     kind: str,
     details: dict[str, Any],
 ) -> Ends | None:
     """The interval by the method's name; the announced fall-back is also written into the details."""
     allowed = offered_for_sums(metric, bounds, kind)
-    method = settings.interval or _default(metric, sums, bounds, settings, kind)
+    method = settings.interval or _default(metric, sums, bounds, warnings, kind)
     if method not in allowed:
         raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
     level, side = settings.confidence_level, settings.side
@@ -267,7 +271,7 @@ def sums_ends(
         if method in RESAMPLING:
             low, high, undefined = infer_sums.resampled(sums, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
             if undefined:
-                settings.warn(left_out(metric.name, undefined, settings.draws))
+                warnings.add(left_out(metric.name, undefined, settings.draws))
             return low, high, method
         assert bounds is not None
         return _bounded(method, sums, statistic, bounds, settings)
@@ -277,9 +281,9 @@ def sums_ends(
         return ends
     if bounds is None or kind not in ("items", "weights"):
         advice = "; declare the range with range= if it is known" if metric.mean_of_scores else ""
-        settings.warn(none_given(ends, name=metric.name, advice=advice))
+        warnings.add(none_given(ends, name=metric.name, advice=advice))
         return None
-    settings.warn(given_instead(method, ends, "Wilson on the mean", name=metric.name))
+    warnings.add(given_instead(method, ends, "Wilson on the mean", name=metric.name))
     details["instead_of"] = method
     return _bounded("wilson-mean", sums, statistic, bounds, settings)
 
@@ -303,29 +307,29 @@ def offered_for_sums(metric: SumsMetric, bounds: tuple[float, float] | None, kin
     return [metric.linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if metric.mean_of_items and bounds is not None else [])]
 
 
-def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None, settings: MeasureOptions, kind: str) -> str:
+def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None, warnings: Warnings, kind: str) -> str:
     """t for a mean, bounded-mean if its range is known; the bootstrap for what is not a mean, delta in groups."""
     if "bounded-mean" in offered_for_sums(metric, bounds, kind):
         return "bounded-mean"
     if metric.steadier is not None and kind == "items":
-        _warn_of_large_errors(metric, sums, settings)
+        _warn_of_large_errors(metric, sums, warnings)
     if metric.mean_of_items and kind in ("items", "weights"):
-        _warn_of_t(metric, sums, settings)
+        _warn_of_t(metric, sums, warnings)
     return metric.default_interval(kind, sums.n)
 
 
-def _warn_of_t(metric: Metric, sums: Sums, settings: MeasureOptions) -> None:
+def _warn_of_t(metric: Metric, sums: Sums, warnings: Warnings) -> None:
     """Nothing is known of the range, and nearly all items have the smallest number seen, or the largest."""
     values = sums.dense[:, 1] / sums.dense[:, 0]
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
     if off < OFF_BOUNDARY:
         advice = "; declare the range of the scores with range=(LO, HI)" if metric.mean_of_scores else ""
-        settings.warn(
+        warnings.add(
             f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for a reliable t interval{advice}"
         )
 
 
-def _warn_of_large_errors(metric: SumsMetric, sums: Sums, settings: MeasureOptions) -> None:
+def _warn_of_large_errors(metric: SumsMetric, sums: Sums, warnings: Warnings) -> None:
     """A sum of squares that rests on a few items: how large the largest errors can become is not known from these."""
     squares = np.repeat(sums.dense[:, 1], sums.count)
     total = float(squares.sum())
@@ -333,7 +337,7 @@ def _warn_of_large_errors(metric: SumsMetric, sums: Sums, settings: MeasureOptio
         return
     half = int(np.searchsorted(np.cumsum(np.sort(squares)[::-1]), total / 2)) + 1
     few = "the largest error makes" if half == 1 else f"the {half} largest errors make"
-    settings.warn(
+    warnings.add(
         f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails the interval covers less than "
         f"it says, nearly always because it ends too low; {metric.steadier} depends less on single items"
     )

@@ -17,6 +17,7 @@ from steelyard.infer.resampling.work import stand_in_draws, within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.labels import LabelMetric
 from steelyard.metrics.proportions import Proportion
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, Counts
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from steelyard.metrics.table import TableStatistic
 
 
-def table_row(metric: Metric, label: int | None, tally: TableTally, settings: MeasureOptions) -> Row:
+def table_row(metric: Metric, label: int | None, tally: TableTally, settings: MeasureOptions, warnings: Warnings) -> Row:
     """The row of one metric (of one class, where it has one)."""
     counts = tally.counts
     refuse_unknown_negatives(metric, counts, label)
@@ -36,15 +37,15 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
         settings.refuse_no_posterior(row_name(metric, counts, label), f"items that belong together ({tally.kind})")
         from steelyard.estimate.grouped_rows import grouped_row
 
-        return grouped_row(metric, label, tally, proportion, settings, row_name(metric, counts, label))
+        return grouped_row(metric, label, tally, proportion, settings, warnings, row_name(metric, counts, label))
     if proportion is not None:
         estimate, n = proportion.value(counts), proportion.of(counts)[1]
     else:
         n = counts.n
         estimate = _value(metric.of_table(label, settings.absent), counts) if n else None
-    interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, estimate)
+    interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, warnings, estimate)
     if estimate is None:
-        settings.warn(f"{row_name(metric, counts, label)} is undefined: {metric.why_undefined()}")
+        warnings.add(f"{row_name(metric, counts, label)} is undefined: {metric.why_undefined()}")
     error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
     return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
 
@@ -83,7 +84,13 @@ def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
 
 
 def _interval(
-    metric: Metric, label: int | None, counts: Counts, proportion: Proportion | None, settings: MeasureOptions, estimate: float
+    metric: Metric,
+    label: int | None,
+    counts: Counts,
+    proportion: Proportion | None,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    estimate: float,
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
     method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
@@ -96,9 +103,9 @@ def _interval(
         )
     level, side = settings.confidence_level, settings.side
     if method in ("bayes", "hdi"):
-        return _bayes(metric, label, counts, settings, method)
+        return _bayes(metric, label, counts, settings, warnings, method)
     if proportion is not None and (method in METHODS and (method != "percentile" or not proportion.mapped_class)):
-        ends = _binomial(method, counts, proportion, settings, name)
+        ends = _binomial(method, counts, proportion, settings, warnings, name)
         return ends, {} if ends[2] == method else {"instead_of": method}
     from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, no_answer
     from steelyard.infer.intervals import table
@@ -106,26 +113,26 @@ def _interval(
 
     statistic = metric.of_table(label, settings.absent)
     if settings.interval is None and method == "delta":
-        return _first_order(metric, statistic, counts, settings, "", name, "")
+        return _first_order(metric, statistic, counts, settings, warnings, "", name, "")
     if method == "delta":
         found = attempt(lambda: (*table.delta(counts, statistic, level, side), 0))
     else:
         found = attempt(lambda: table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed))
     if isinstance(found, Degenerate):
         if proportion is not None:
-            ends = _without_width(method, counts, proportion, settings, no_answer(method, found, name=name), metric)
+            ends = _without_width(method, counts, proportion, settings, warnings, no_answer(method, found, name=name), metric)
             return ends, {} if ends[2] == method else {"instead_of": method}
         if (isinstance(found, Undefined) and _small(metric, counts)) or not _drawn_soon(metric, counts, settings):
-            return _first_order(metric, statistic, counts, settings, method, name, str(found))
+            return _first_order(metric, statistic, counts, settings, warnings, method, name, str(found))
         quicker = _quicker(counts, settings)
         fewer = f", of {quicker.draws:,} draws," if quicker.draws < settings.draws else ""
-        settings.warn(given_instead(method, found, f"the posterior's{fewer}", name=name))
-        (low, high, given), details = _bayes(metric, label, counts, quicker, "bayes")
+        warnings.add(given_instead(method, found, f"the posterior's{fewer}", name=name))
+        (low, high, given), details = _bayes(metric, label, counts, quicker, warnings, "bayes")
         # a perfect table lies on the end of its range, which equal tails exclude: the end belongs to what is possible
         return (min(low, estimate), max(high, estimate), given), {**details, "instead_of": method}
     low, high, undefined = found
     if undefined:
-        settings.warn(left_out(name, undefined, settings.draws, OF_CLASSES))
+        warnings.add(left_out(name, undefined, settings.draws, OF_CLASSES))
     return (low, high, method), {}
 
 
@@ -154,7 +161,14 @@ def _small(metric: Metric, counts: Counts) -> int:
 
 
 def _first_order(
-    metric: Metric, statistic: TableStatistic, counts: Counts, settings: MeasureOptions, instead_of: str, name: str, reason: str
+    metric: Metric,
+    statistic: TableStatistic,
+    counts: Counts,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    instead_of: str,
+    name: str,
+    reason: str,
 ) -> tuple[tuple[float, float, str] | None, dict[str, Any]]:
     """The delta method's interval where draws take minutes or say nothing; none for averages over classes that are mostly small."""
     from steelyard.estimate.fallback import attempt, given_instead, none_given
@@ -162,24 +176,26 @@ def _first_order(
     from steelyard.infer.resampling.bootstrap import Degenerate
 
     if small := _small(metric, counts):
-        settings.warn(f"{name}: no interval: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
+        warnings.add(f"{name}: no interval: {small:,} of {counts.classes:,} classes have fewer than {FEW} items")
         return None, {}
     ends = attempt(lambda: table.delta(counts, statistic, settings.confidence_level, settings.side))
     if isinstance(ends, Degenerate):
-        settings.warn(none_given(ends, name=name, of=f"{counts.classes:,} classes"))
+        warnings.add(none_given(ends, name=name, of=f"{counts.classes:,} classes"))
         return None, {}
     if instead_of:
-        settings.warn(given_instead(instead_of, reason, "the delta method's", name=name))
+        warnings.add(given_instead(instead_of, reason, "the delta method's", name=name))
     return (*ends, "delta"), {"instead_of": instead_of} if instead_of else {}
 
 
-def _binomial(method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, name: str) -> tuple[float, float, str]:
+def _binomial(
+    method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, warnings: Warnings, name: str
+) -> tuple[float, float, str]:
     k, n = proportion.of(counts)
     if method in ("wald", "percentile") and k in (0, n):
         what = "Wald interval" if method == "wald" else "bootstrap"
-        return _without_width(method, counts, proportion, settings, f"{name}: the {what} has zero width at {k} of {n}")
+        return _without_width(method, counts, proportion, settings, warnings, f"{name}: the {what} has zero width at {k} of {n}")
     if method == "wald" and k * (n - k) / n < 5:
-        settings.warn(
+        warnings.add(
             f"{name}: Wald was asked for at {k} of {n}, where it covers far less than its level; that is why Wilson is the default"
         )
     low, high = proportion_interval(k, n, method, settings.confidence_level, settings.side)
@@ -187,21 +203,27 @@ def _binomial(method: str, counts: Counts, proportion: Proportion, settings: Mea
 
 
 def _without_width(
-    method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, said: str, redrawn: Metric | None = None
+    method: str,
+    counts: Counts,
+    proportion: Proportion,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    said: str,
+    redrawn: Metric | None = None,
 ) -> tuple[float, float, str]:
     """Wilson's interval; at 0 and n of n the method's own end at one mistake (one success) where Wilson's would reach beyond it.
 
     So one more mistake never raises a lower bound, and one more success never lowers an upper one.
     """
     k, n = proportion.of(counts)
-    low, high, given = _binomial("wilson", counts, proportion, settings, "")
+    low, high, given = _binomial("wilson", counts, proportion, settings, warnings, "")
     beside = _beside(method, k, n, counts, proportion, settings, redrawn)
     inner = (low, high) if beside is None else (max(low, beside[0]), high) if k else (low, min(high, beside[1]))
     if inner == (low, high):
-        settings.warn(f"{said}; Wilson's is used instead")
+        warnings.add(f"{said}; Wilson's is used instead")
         return low, high, given
     other = f"{n - 1} of {n}" if k else f"1 of {n}"
-    settings.warn(f"{said}; its {'lower' if k else 'upper'} end at {other} is used instead, because Wilson's reaches beyond that")
+    warnings.add(f"{said}; its {'lower' if k else 'upper'} end at {other} is used instead, because Wilson's reaches beyond that")
     return *inner, method
 
 
@@ -227,7 +249,7 @@ def _beside(
 
 
 def _bayes(
-    metric: Metric, label: int | None, counts: Counts, settings: MeasureOptions, method: str
+    metric: Metric, label: int | None, counts: Counts, settings: MeasureOptions, warnings: Warnings, method: str
 ) -> tuple[tuple[float, float, str], dict[str, Any]]:
     from steelyard.infer.posterior.metrics import SampledPosterior, prior_sensitivity
 
@@ -241,7 +263,7 @@ def _bayes(
     value = metric.proportion(counts, label)
     at_the_end = value is not None and value.of(counts)[0] in (0, value.of(counts)[1])
     if at_the_end and settings.side == "two" and kind == "equal-tailed":
-        settings.warn(
+        warnings.add(
             f"{row_name(metric, counts, label)} lies on the end of its range, which equal tails exclude; "
             "use side='lower' or side='upper', or interval='hdi'"
         )
@@ -253,7 +275,7 @@ def _bayes(
         details["prior_sensitivity"] = moved
         if round(moved, 2) > 0.1:
             other = "Jeffreys (0.5)" if settings.prior == 1 else "a uniform (1)"
-            settings.warn(
+            warnings.add(
                 f"{row_name(metric, counts, label)}: the interval moves by {moved:.0%} of its width under {other} prior; "
                 "there is little data, so the prior matters"
             )

@@ -22,6 +22,7 @@ from steelyard.infer.paired.bounded_t import possible_range
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
@@ -40,18 +41,22 @@ Moments = tuple[float, float, int]  # mean, variance with n - 1, number of items
 PROPORTIONS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes")
 
 
-def compare_counts(baseline: Counts, candidate: Counts, metric: Metric, label: str | None, asked: CompareOptions) -> Evidence:
+def compare_counts(
+    baseline: Counts, candidate: Counts, metric: Metric, label: str | None, asked: CompareOptions, warnings: Warnings
+) -> Evidence:
     """Two tables from different items."""
     labels = [None if label is None else side.code(label) for side in (baseline, candidate)]
     shares = [metric.proportion(side, code) for side, code in zip((baseline, candidate), labels, strict=True)]
     if all(share is not None and share.through is None for share in shares):
         parts = [share.of(side) for share, side in zip(shares, (baseline, candidate), strict=True) if share is not None]
-        return compare_proportions(parts[0], parts[1], metric, asked)
-    warn_of_small_classes((baseline, candidate), label, asked.own)
-    return by_delta(baseline, candidate, metric, labels, asked)
+        return compare_proportions(parts[0], parts[1], metric, asked, warnings)
+    warn_of_small_classes((baseline, candidate), label, warnings)
+    return by_delta(baseline, candidate, metric, labels, asked, warnings)
 
 
-def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], metric: Metric, asked: CompareOptions) -> Evidence:
+def compare_proportions(
+    baseline: tuple[int, int], candidate: tuple[int, int], metric: Metric, asked: CompareOptions, warnings: Warnings
+) -> Evidence:
     """k of n against k of n."""
     (k2, n2), (k1, n1) = baseline, candidate
     if not n1 or not n2:
@@ -64,7 +69,7 @@ def compare_proportions(baseline: tuple[int, int], candidate: tuple[int, int], m
     name = asked.choose("test", asked.test, offered("proportions"), f"{metric.name} of different items")
     error = math.sqrt(max(0.0, k1 * (n1 - k1) / n1**3 + k2 * (n2 - k2) / n2**3))
     if method == "wald" and not error:
-        asked.warn("the Wald interval has no width here; Newcombe's is used instead")
+        warnings.add("the Wald interval has no width here; Newcombe's is used instead")
         method = "newcombe"
     low, high = proportion_ends(method, k1, n1, k2, n2, asked)
     of_items = metric.mean_of_items
@@ -110,17 +115,27 @@ def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: CompareOpti
     return unpaired_difference(proportion_posterior(k1, n1, prior=prior), proportion_posterior(k2, n2, prior=prior))
 
 
-def by_delta(baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: CompareOptions) -> Evidence:
+def by_delta(
+    baseline: Counts, candidate: Counts, metric: Metric, labels: list[int | None], asked: CompareOptions, warnings: Warnings
+) -> Evidence:
     """Any other metric of two tables: the difference with the sum of both delta-method variances."""
     from steelyard.infer.intervals.table import delta_error
 
     asked.choose("interval", asked.interval, ("delta",), f"{metric.name} of different items")
     asked.choose("test", asked.test, offered(DELTA), f"{metric.name} of different items")
     sides = (baseline, candidate)
-    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own) for side, code in zip(sides, labels, strict=True)]
+    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own, warnings) for side, code in zip(sides, labels, strict=True)]
     errors = [delta_error(side, metric.of_table(code, asked.own.absent)) for side, code in zip(sides, labels, strict=True)]
     return from_errors(
-        "unpaired", [r.estimate for r in rows], [r.interval for r in rows], errors, baseline.n + candidate.n, metric, asked, "delta"
+        "unpaired",
+        [r.estimate for r in rows],
+        [r.interval for r in rows],
+        errors,
+        baseline.n + candidate.n,
+        metric,
+        asked,
+        warnings,
+        "delta",
     )
 
 
@@ -132,6 +147,7 @@ def from_errors(
     n: int,
     metric: Metric,
     asked: CompareOptions,
+    warnings: Warnings,
     method: str,
 ) -> Evidence:
     """A difference of two independent estimates: normal interval and z from the two standard errors."""
@@ -148,7 +164,7 @@ def from_errors(
     gap = second - first
     interval, z, p = None, None, (1.0 if gap == 0 else None)
     if not error:
-        asked.warn("no interval for the difference: neither run varies")
+        warnings.add("no interval for the difference: neither run varies")
     else:
         reach = z_value(asked.level, asked.side) * error
         interval = asked.interval_of(gap - reach, gap + reach, method, None, None)
@@ -200,7 +216,13 @@ class OfMeans:
 
 
 def compare_means(
-    baseline: FloatArray, candidate: FloatArray, metric: Metric, asked: CompareOptions, *, bounds: tuple[float, float] | None = None
+    baseline: FloatArray,
+    candidate: FloatArray,
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    *,
+    bounds: tuple[float, float] | None = None,
 ) -> Evidence:
     """Two means from different items: Welch, with the ends of the range counted in where it is known."""
     known_range = () if bounds is None else ("bounded-welch",)
@@ -226,9 +248,9 @@ def compare_means(
     counted = [bounds if chosen == "bounded-welch" else None for chosen in (test, method)]
     judges = attempt(lambda: [OfMeans(moments[0], moments[1], each, asked.alternative) for each in counted])
     if isinstance(judges, Degenerate):
-        asked.warn(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))
+        warnings.add(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))
         if asked.margin is not None:
-            asked.warn("equivalence within the margin cannot be tested: neither run varies")
+            warnings.add("equivalence within the margin cannot be tested: neither run varies")
         if found.difference == 0:
             found.test = replace(found.test, p_value=1.0)
         return found

@@ -444,7 +444,7 @@ def guard_items(
         correction="holm",
     )
     asked = replace(asked, about_runs=rule.target == "runs", sides=RUN_AND_REFERENCE, per=per)
-    pairs, _ = paired(reference, candidate, asked)
+    pairs, _ = paired(reference, candidate, asked, warnings)
     if rule.target == "runs" and pairs.plain:
         raise DataError(
             "target='runs' needs repeats, and both sides have one answer per item.",
@@ -454,8 +454,7 @@ def guard_items(
         )
     # Without a margin of its own the comparison would warn about spreads that the guard judges itself.
     plain = replace(asked, margin=None) if not metric.right_or_wrong and rule.margin else asked
-    found = pair_evidence(pairs, metric, plain)
-    warnings.extend(asked.own.warnings)
+    found = pair_evidence(pairs, metric, plain, warnings)
     if rule.relative and found.baseline is not None:
         rule = at_reference(rule, found.baseline * unit)
     return _written(

@@ -251,11 +251,11 @@ def settle_rule(
     alpha, beta = checked("alpha", first("alpha", ALPHA)), checked("beta", first("beta", BETA))
     margin, theta = first("margin", 0.0), first("theta")
     shares = options.get("recovery") is not None or isinstance(margin, str) or isinstance(theta, str)
-    drops = (
-        {"margin": checked("margin", margin), "theta": checked_if_given("theta", theta)}
-        if not shares
-        else settle_drops(options, margin, theta)
-    )
+    if shares:
+        drops = settle_drops(options, margin, theta)
+    else:
+        drops = {"margin": checked("margin", margin), "theta": checked_if_given("theta", theta)}
+    num_samples = None if n is None else whole("num_samples", n)
     warnings.extend(coin_flips(alpha=alpha, beta=beta))
     rule = GuardRule(
         metric=metric,
@@ -265,7 +265,7 @@ def settle_rule(
         beta=beta,
         sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
         **drops,
-        num_samples=None if n is None else whole("num_samples", n),
+        num_samples=num_samples,
         threshold=entry.threshold,
         target=target or "items",
         positive=first("positive"),

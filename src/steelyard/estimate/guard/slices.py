@@ -168,9 +168,8 @@ def _judge(part: _SliceItems, whole: PairedJudgement) -> None:
     """What the items of a slice say by themselves."""
     assert whole.asked is not None
     pairs = subset(whole.pairs, part.items)
-    quiet = replace(whole.asked, own=whole.asked.own.quietly())
     try:
-        found = pair_evidence(pairs, whole.metric, quiet)
+        found = pair_evidence(pairs, whole.metric, whole.asked, Warnings())
         if found.difference is None:
             part.note = f"{whole.metric.name} is undefined"
             return

@@ -335,9 +335,8 @@ def _number(
 ) -> CandidateScore:
     """The run as one number with its spread."""
     settings = settle(missing=missing, positive=rule.positive)
-    sample = Sample(run.items, settings, counted=False)
-    rows = rows_of_sample([metric], sample, settings)
-    warnings.extend(settings.warnings)
+    sample = Sample(run.items, settings, warnings, counted=False)
+    rows = rows_of_sample([metric], sample, settings, warnings)
     if len(rows) != 1 or rows[0].estimate is None:
         raise DataError(f"The run has no single value of {metric.name}.", got=f"no single value of {metric.name}", need="one number")
     row = rows[0]

@@ -19,6 +19,7 @@ from steelyard.proof.claims import PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import AREA
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import Design, table_sums
@@ -92,7 +93,7 @@ def truth(name: str, setting: Setting) -> float:
 def interval(name: str, method: str, items: Items, seed: int) -> Interval | None:
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
     if name == "auc":
-        return ranking_row(parse(name), Sample(items, settings), settings).interval
+        return ranking_row(parse(name), Sample(items, settings, Warnings()), settings, Warnings()).interval
     assert items.truth is not None
     assert items.prediction is not None
     assert items.group is not None
@@ -100,7 +101,7 @@ def interval(name: str, method: str, items: Items, seed: int) -> Interval | None
     counts = Counts.table(np.bincount(codes, minlength=4).reshape(2, 2).tolist())
     design = Design("groups", items.group.codes.astype(np.int64), GROUPS, items=items.n)
     units = table_sums(Labels(items.truth.codes, counts.labels), Labels(items.prediction.codes, counts.labels), design, counts)
-    return table_row(parse(name), 1, TableTally(counts, units, "groups", counts.n), settings).interval
+    return table_row(parse(name), 1, TableTally(counts, units, "groups", counts.n), settings, Warnings()).interval
 
 
 def _silence() -> Trial:

@@ -15,6 +15,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 
 SLOW = {"percentile": 4, "bca": 4, "studentized": 8, "betting": 4}
@@ -172,4 +173,4 @@ def claims() -> Iterator[Claim]:
 
 def interval(metric: str, method: str, items: Items, seed: int) -> Interval | None:
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, positive="yes")
-    return rows_of_sample([parse(metric)], Sample(items, settings), settings)[0].interval
+    return rows_of_sample([parse(metric)], Sample(items, settings, Warnings()), settings, Warnings())[0].interval

@@ -19,6 +19,7 @@ from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage import ranking
 from steelyard.proof.simulation import Study, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial, alike, significant
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
 from steelyard.tally.scores import ScoreTable, tally_scores
 
@@ -218,7 +219,7 @@ def pair_of(paired: bool, setting: Setting, rng: np.random.Generator) -> tuple[A
 
 def of_pair(side: str, method: str, sample: tuple[AucPair, int, int], seed: int) -> Interval | None:
     asked = CompareOptions(own=MeasureOptions(side=side), interval=method or None, test=PLAIN)
-    return auc_evidence(*sample, parse("auc"), asked, "paired").interval
+    return auc_evidence(*sample, parse("auc"), asked, Warnings(), "paired").interval
 
 
 def _trial(family: str, *, paired: bool) -> Trial:
@@ -228,7 +229,7 @@ def _trial(family: str, *, paired: bool) -> Trial:
 
     def calls(name: str, pair: AucPair, fewer: int, n: int) -> bool:
         asked = CompareOptions(own=MeasureOptions(), interval=PLAIN, test=name, alternative="less")
-        return significant(auc_evidence(pair, fewer, n, parse("auc"), asked, "paired").test.p_value)
+        return significant(auc_evidence(pair, fewer, n, parse("auc"), asked, Warnings(), "paired").test.p_value)
 
     def at(p: int, n: int, of: float, spread: str = "even", then: str | None = None, **more: float) -> Setting:
         out: dict[str, float | int | str] = {"positives": p, "negatives": n, "AUC": of, "spread": spread, **more}

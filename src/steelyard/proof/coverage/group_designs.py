@@ -18,6 +18,7 @@ from steelyard.metrics.sums import SumsMetric
 from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import asked_for, compared
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import Sums, tally_groups
 
@@ -97,7 +98,7 @@ def _ratio() -> SumsMetric:
 
 def of_texts(method: str, tally: Sums, seed: int) -> Interval | None:
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed)
-    ends = sums_ends(_ratio(), tally, _ratio().statistic, settings, None, "groups", {})
+    ends = sums_ends(_ratio(), tally, _ratio().statistic, settings, Warnings(), None, "groups", {})
     return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])
 
 
@@ -138,4 +139,4 @@ def of_rankings(method: str, sample: Rankings, seed: int) -> Interval | None:
     pair = or_none(lambda: delong_pair(*sample))
     if pair is None:
         return None
-    return auc_evidence(pair, int(sample[2].sum()), len(sample[2]), parse("auc"), asked, design="clustered").interval
+    return auc_evidence(pair, int(sample[2].sum()), len(sample[2]), parse("auc"), asked, Warnings(), design="clustered").interval

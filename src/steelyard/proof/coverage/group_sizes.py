@@ -24,6 +24,7 @@ from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import verdict
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial, significant
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs
 
@@ -168,7 +169,7 @@ def ranks(setting: Setting, rng: np.random.Generator) -> tuple[Items, IntArray]:
 
 def of_ranks(method: str, sample: tuple[Items, IntArray], seed: int) -> Interval | None:
     settings = MeasureOptions(interval=method or None, seed=seed)
-    return ranking_row(parse("auc"), Sample(sample[0], settings), settings).interval
+    return ranking_row(parse("auc"), Sample(sample[0], settings, Warnings()), settings, Warnings()).interval
 
 
 # ---- two systems on the same items -----------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def asked_for(*, interval: str | None = None, test: str | None = None, margin: f
 
 
 def compared(before: FloatArray, after: FloatArray, unit: IntArray, **asked: Any) -> Evidence:
-    return compare_scores((before, after), pairs_of(unit), parse("accuracy"), asked_for(**asked), bounds=(0.0, 1.0))
+    return compare_scores((before, after), pairs_of(unit), parse("accuracy"), asked_for(**asked), Warnings(), bounds=(0.0, 1.0))
 
 
 def _margins() -> Trial:

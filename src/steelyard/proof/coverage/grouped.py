@@ -18,6 +18,7 @@ from steelyard.metrics.sums import MEAN
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import Design, table_sums
@@ -111,7 +112,9 @@ def of_shares(method: str, sample: tuple[FloatArray, FloatArray], seed: int, sid
     rows = np.stack([right, zero, items, zero, right, items - right, items], axis=1)
     units = Sums(rows=rows, count=np.ones(len(rows), np.int64), answers=n, units="groups", sizes=items)
     tally = TableTally(Counts.of(int(right.sum()), n), units, "groups", n)
-    return table_row(parse("accuracy"), None, tally, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)).interval
+    return table_row(
+        parse("accuracy"), None, tally, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), Warnings()
+    ).interval
 
 
 def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
@@ -127,7 +130,7 @@ def numbers(setting: Setting, rng: np.random.Generator) -> Sums:
 def of_numbers(method: str, sums: Sums, seed: int, side: str = "two") -> Interval | None:
     n = sums.answers
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
-    return mean_row(MEAN, sums, settings, kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
+    return mean_row(MEAN, sums, settings, Warnings(), kind="groups", n=n, bounds=(0.0, 1.0), details={}).interval
 
 
 def tables(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -149,4 +152,4 @@ def of_tables(method: str, cells: npt.NDArray[np.int64], seed: int) -> Interval 
     design = Design("groups", unit, len(cells), items=len(unit))
     units = table_sums(Labels(truths, counts.labels), Labels(predictions, counts.labels), design, counts)
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, absent="zero")
-    return table_row(parse("macro_f1"), None, TableTally(counts, units, "groups", counts.n), settings).interval
+    return table_row(parse("macro_f1"), None, TableTally(counts, units, "groups", counts.n), settings, Warnings()).interval

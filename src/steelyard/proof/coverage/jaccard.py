@@ -14,6 +14,7 @@ from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import DRAWS
+from steelyard.results.base import Warnings
 from steelyard.tally.counts import Counts
 
 F1 = parse("f1")
@@ -87,7 +88,9 @@ def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator)
 
 def ends(method: str, side: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:
     """The interval of F1 as it is given to the user; NaN where F1 has no value."""
-    row = table_row(F1, 1, TableTally(table(tp, wrong, tn), items=tp + wrong + tn), MeasureOptions(interval=method, side=side, draws=DRAWS))
+    row = table_row(
+        F1, 1, TableTally(table(tp, wrong, tn), items=tp + wrong + tn), MeasureOptions(interval=method, side=side, draws=DRAWS), Warnings()
+    )
     if row.interval is None:
         return np.nan, np.nan
     low, high = row.interval.low, row.interval.high

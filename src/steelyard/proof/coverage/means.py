@@ -13,6 +13,7 @@ from steelyard.metrics.sums import MEAN
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.coverage import sums
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
 
@@ -66,4 +67,4 @@ def draw(setting: Setting, rng: np.random.Generator) -> FloatArray:
 def of_mean(method: str, scores: FloatArray, seed: int, side: str = "two") -> Interval | None:
     settings = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side)
     tally = tally_items(MEAN.adds(scores))
-    return mean_row(MEAN, tally, settings, kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval
+    return mean_row(MEAN, tally, settings, Warnings(), kind="items", n=len(scores), bounds=(0.0, 1.0), details={}).interval

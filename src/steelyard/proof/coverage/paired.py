@@ -17,6 +17,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import paired_scores, paired_tables
 from steelyard.proof.simulation import DRAWS, Study, nothing_yet, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import JointCounts
 
@@ -110,9 +111,9 @@ def _ends(method: str, side: str, both: int, neither: int, gained: int, lost: in
 def interval(method: str, side: str, both: int, neither: int, gained: int, lost: int, seed: int = 0) -> Interval:
     asked = CompareOptions(own=MeasureOptions(side=side, draws=DRAWS, seed=seed), interval=method or None)
     if method not in DRAWN:
-        return flips_interval(both, gained, lost, neither, asked)
+        return flips_interval(both, gained, lost, neither, asked, Warnings())
     joint = JointCounts.flips(both=both, baseline_only=lost, candidate_only=gained, neither=neither)
-    return outcome_interval(joint, ACCURACY, nothing_yet(joint.n, 0.0), asked)
+    return outcome_interval(joint, ACCURACY, nothing_yet(joint.n, 0.0), asked, Warnings())
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -18,6 +18,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import MEAN, QUOTIENT
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
 
@@ -94,7 +95,7 @@ def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Inter
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
     found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
-    return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, (0.0, 1.0), False, d)
+    return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, Warnings(), (0.0, 1.0), False, d)
 
 
 def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -108,7 +109,7 @@ def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 
 def of_ratios(method: str, sample: tuple[FloatArray, FloatArray], seed: int) -> Interval | None:
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed), interval=method or None)
-    return units_interval(*sample, QUOTIENT, parse("ratio"), asked)
+    return units_interval(*sample, QUOTIENT, parse("ratio"), asked, Warnings())
 
 
 def curves(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
@@ -128,4 +129,4 @@ def of_curves(method: str, sample: tuple[FloatArray, FloatArray, npt.NDArray[np.
     asked = CompareOptions(own=MeasureOptions(), interval=method or None, test="delong")
     positives = int(sample[2].sum())
     fewer, n = min(positives, len(sample[2]) - positives), len(sample[2])
-    return auc_evidence(delong_pair(*sample), fewer, n, parse("auc"), asked, "paired").interval
+    return auc_evidence(delong_pair(*sample), fewer, n, parse("auc"), asked, Warnings(), "paired").interval

@@ -17,6 +17,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import JointCounts, joint_table
 
@@ -80,7 +81,7 @@ def _true(name: str, table: str) -> float:
     law, metric = law_of(table), parse(name)
     joint = joint_of(law, [round(1e12 * cell[3]) for cell in law])
     sides = (TableTally(joint.side(side)) for side in ("baseline", "candidate"))
-    first, second = (table_row(metric, label_of(metric), side, MeasureOptions(interval="delta")).estimate for side in sides)
+    first, second = (table_row(metric, label_of(metric), side, MeasureOptions(interval="delta"), Warnings()).estimate for side in sides)
     assert first is not None
     assert second is not None
     return second - first
@@ -96,4 +97,4 @@ def label_of(metric: Metric) -> int | None:
 
 def interval(metric: Metric, method: str, joint: JointCounts, seed: int) -> Interval | None:
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, absent="zero"), interval=method or None)
-    return table_interval(joint, metric.of_table(label_of(metric), asked.own.absent), metric, nothing_yet(joint.n), asked)
+    return table_interval(joint, metric.of_table(label_of(metric), asked.own.absent), metric, nothing_yet(joint.n), asked, Warnings())

@@ -16,6 +16,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import RankingMetric, spearman
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
 from steelyard.tally.scores import ScoreTable, tally_scores
 
@@ -84,7 +85,7 @@ def precision(setting: Setting) -> float:
 def interval(name: str, method: str, table: ScoreTable, seed: int, side: Side = "two") -> Interval | None:
     metric = parse(name)
     assert isinstance(metric, RankingMetric)
-    ends = ranking_ends(metric, table, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), {})
+    ends = ranking_ends(metric, table, MeasureOptions(interval=method or None, draws=DRAWS, seed=seed, side=side), Warnings(), {})
     if ends is None:
         return None
     return Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side=side, method=ends[2])

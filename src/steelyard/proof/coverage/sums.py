@@ -14,6 +14,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
 
@@ -104,5 +105,5 @@ def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | 
     metric = parse(name)
     assert isinstance(metric, SumsMetric)
     settings, tally = MeasureOptions(interval=method or None, draws=DRAWS, seed=seed), tally_items(metric.adds(*columns))
-    ends = sums_ends(metric, tally, metric.statistic, settings, None, "items", {})
+    ends = sums_ends(metric, tally, metric.statistic, settings, Warnings(), None, "items", {})
     return None if ends is None else Interval(low=ends[0], high=ends[1], confidence_level=LEVEL, side="two", method=ends[2])

@@ -14,6 +14,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 
@@ -114,7 +115,7 @@ def draw(setting: Setting, rng: np.random.Generator) -> Counts:
 def _true(name: str, law: str) -> float:
     metric = parse(name)
     label = 1 if metric.of_class and metric.average is None else None
-    found = table_row(metric, label, TableTally(Counts.table(LAWS[law])), MeasureOptions(interval="delta")).estimate
+    found = table_row(metric, label, TableTally(Counts.table(LAWS[law])), MeasureOptions(interval="delta"), Warnings()).estimate
     assert found is not None
     return found
 
@@ -125,7 +126,7 @@ def truth(name: str, setting: Setting) -> float:
 
 def row(metric: Metric, counts: Counts, settings: MeasureOptions) -> Interval | None:
     label = 1 if metric.of_class and metric.average is None else None
-    return table_row(metric, label, TableTally(counts, items=counts.n), settings).interval
+    return table_row(metric, label, TableTally(counts, items=counts.n), settings, Warnings()).interval
 
 
 def interval(metric: Metric, method: str, counts: Counts, seed: int, side: str = "two") -> Interval | None:

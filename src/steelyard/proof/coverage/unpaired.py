@@ -18,6 +18,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import means, ranking, tables
 from steelyard.proof.simulation import Study, runs_of, simulated
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
 from steelyard.tally.scores import ScoreTable
@@ -56,7 +57,7 @@ OF_CURVES: dict[str, Said] = {
 
 
 def claims() -> Iterator[Claim]:
-    found = compare_proportions((20, 50), (30, 50), ACCURACY, CompareOptions(own=MeasureOptions())).interval
+    found = compare_proportions((20, 50), (30, 50), ACCURACY, CompareOptions(own=MeasureOptions()), Warnings()).interval
     assert found is not None
     for family, side, said in (("an unpaired difference", "two", SAID), ("a lower bound of an unpaired difference", "lower", LOWER)):
         yield from declared("coverage", family, said, found.method, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
@@ -180,7 +181,7 @@ def two_samples(setting: Setting, rng: np.random.Generator) -> tuple[npt.NDArray
 
 def of_means(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], seed: int) -> Interval | None:
     """None where neither sample varies."""
-    return compare_means(sample[1], sample[0], parse("mean"), CompareOptions(own=MeasureOptions(), interval="t")).interval
+    return compare_means(sample[1], sample[0], parse("mean"), CompareOptions(own=MeasureOptions(), interval="t"), Warnings()).interval
 
 
 def of_range(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], seed: int) -> Interval | None:
@@ -188,7 +189,7 @@ def of_range(method: str, sample: tuple[npt.NDArray[np.float64], npt.NDArray[np.
     asked = CompareOptions(own=MeasureOptions(), interval=method or None)
     if method == "t" and not max(map(np.ptp, sample)) > 0:
         return None  # t has nothing to say, and the other method is given by name only
-    return compare_means(sample[1], sample[0], parse("mean"), asked, bounds=(0.0, 1.0)).interval
+    return compare_means(sample[1], sample[0], parse("mean"), asked, Warnings(), bounds=(0.0, 1.0)).interval
 
 
 def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Counts]:
@@ -197,7 +198,7 @@ def two_tables(setting: Setting, rng: np.random.Generator) -> tuple[Counts, Coun
 
 def of_tables(method: str, sample: tuple[Counts, Counts], seed: int) -> Interval | None:
     own = MeasureOptions(interval="delta", absent="zero")
-    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], CompareOptions(own=own, interval="delta")).interval
+    return by_delta(sample[0], sample[1], parse("macro_f1"), [None, None], CompareOptions(own=own, interval="delta"), Warnings()).interval
 
 
 def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
@@ -207,4 +208,4 @@ def two_curves(setting: Setting, rng: np.random.Generator) -> tuple[ScoreTable, 
 def of_curves(method: str, sample: tuple[ScoreTable, ScoreTable], seed: int) -> Interval | None:
     asked = CompareOptions(own=MeasureOptions(), interval=method or None, test="delong")
     fewer = min(min(table.n_positive, table.n_negative) for table in sample)
-    return auc_evidence(delong_unpaired(*sample), fewer, sum(t.n for t in sample), parse("auc"), asked, "unpaired").interval
+    return auc_evidence(delong_unpaired(*sample), fewer, sum(t.n for t in sample), parse("auc"), asked, Warnings(), "unpaired").interval

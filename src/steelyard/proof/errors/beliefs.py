@@ -13,6 +13,7 @@ from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, share_error, words
+from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
 
 DEFAULT, FITTING = "the default prior", "the prior scale that fits"
@@ -56,7 +57,7 @@ def favoured(method: str, setting: Setting, rng: np.random.Generator) -> Iterato
 def _better(gained: int, lost: int, n: int, scale: float | None) -> float:
     asked = CompareOptions(own=MeasureOptions(prior_scale=scale))
     agreed = n - gained - lost
-    found = compare_flips(Flips(agreed, lost, gained, 0), asked)
-    answer = finish(found, parse("accuracy"), asked, ("baseline", "candidate")).probability_candidate_better
+    found = compare_flips(Flips(agreed, lost, gained, 0), asked, Warnings())
+    answer = finish(found, parse("accuracy"), asked, Warnings(), ("baseline", "candidate")).probability_candidate_better
     assert answer is not None
     return answer

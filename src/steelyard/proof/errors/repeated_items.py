@@ -143,7 +143,7 @@ def _unwarned() -> Trial:
         return pairs_of(n), a, np.where(lost, 0.0, a + 0.1)
 
     def calls(name: str, pairs: Pairs, a: FloatArray, b: FloatArray) -> bool:
-        found = compare_scores((a, b), pairs, parse("mean"), plainly(name), bounds=None)
+        found = compare_scores((a, b), pairs, parse("mean"), plainly(name), Warnings(), bounds=None)
         return significant(found.test.p_value) and doubtful(found, ALPHA) is None
 
     names = ("sign-flip", "paired-t")

@@ -14,6 +14,7 @@ from steelyard.infer.paired.equivalence import equivalence_of_flips
 from steelyard.infer.planning.coverage import rejected_flips
 from steelyard.proof.claims import ALPHA, TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.trials import significant
+from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def plainly(
 
 
 def _flips(alternative: str) -> Iterator[Claim]:
-    default = paired_flips.compare_flips(Flips(8, 1, 1, 0), plainly()).test.name
+    default = paired_flips.compare_flips(Flips(8, 1, 1, 0), plainly(), Warnings()).test.name
     family = "right or wrong on the same items" + ("" if alternative == "two-sided" else ", one side")
     for kind in ("size", "power"):
         said = SAID[alternative, kind]
@@ -139,7 +140,7 @@ def flips_region(test: str | None, alternative: str, n: int) -> Region:
     asked = plainly(test, alternative, interval="bonett-price")  # a closed form, since no interval is wanted here
 
     def calls(d: int, lost: int) -> bool:
-        return significant(paired_flips.compare_flips(Flips(n - d, lost, d - lost, 0), asked).test.p_value)
+        return significant(paired_flips.compare_flips(Flips(n - d, lost, d - lost, 0), asked, Warnings()).test.p_value)
 
     @cache
     def region(d: int) -> npt.NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.errors.tests import PAGE, plainly
 from steelyard.proof.trials import Calls, Trial, alike, significant
+from steelyard.results.base import Warnings
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,7 +44,7 @@ def calls_of(names: tuple[str, ...], bounds: tuple[float, float] | None = None) 
     """What a comparison of means says by each of its tests."""
 
     def calls(name: str, pairs: Pairs, a: FloatArray, b: FloatArray) -> bool:
-        return significant(compare_scores((a, b), pairs, parse("mean"), plainly(name), bounds=bounds).test.p_value)
+        return significant(compare_scores((a, b), pairs, parse("mean"), plainly(name), Warnings(), bounds=bounds).test.p_value)
 
     return {name: partial(calls, name) for name in names}
 
@@ -51,7 +52,7 @@ def calls_of(names: tuple[str, ...], bounds: tuple[float, float] | None = None) 
 def default_of_scores(pairs: Pairs, bounds: tuple[float, float] | None = None) -> str:
     """The test that a comparison of means takes by itself."""
     a, b = (np.linspace(0, 1, len(item)) for item in (pairs.baseline_item, pairs.candidate_item))
-    return compare_scores((a, b[::-1].copy()), pairs, parse("mean"), plainly(), bounds=bounds).test.name
+    return compare_scores((a, b[::-1].copy()), pairs, parse("mean"), plainly(), Warnings(), bounds=bounds).test.name
 
 
 def _scores() -> Trial:

@@ -20,6 +20,7 @@ from steelyard.proof.coverage.unpaired import LAWS, SIZES
 from steelyard.proof.errors.tests import PAGE, REACH, plainly
 from steelyard.proof.errors.tests_labels import FINDS, labelled, ranked
 from steelyard.proof.trials import Trial, alike, significant
+from steelyard.results.base import Warnings
 from steelyard.tally.counts import Counts
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,7 +48,7 @@ def _proportions() -> Iterator[Claim]:
 
 
 def _unpaired_test() -> str:
-    return unpaired.compare_proportions((8, 10), (7, 10), parse("accuracy"), plainly()).test.name
+    return unpaired.compare_proportions((8, 10), (7, 10), parse("accuracy"), plainly(), Warnings()).test.name
 
 
 def proportions(kind: str, test: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -65,7 +66,7 @@ def _region(test: str, m: int, n: int) -> npt.NDArray[np.bool_]:
     asked, accuracy = plainly(test, interval="wald"), parse("accuracy")
 
     def rejects(j: int, k: int) -> bool:
-        return significant(unpaired.compare_proportions((j, m), (k, n), accuracy, asked).test.p_value)
+        return significant(unpaired.compare_proportions((j, m), (k, n), accuracy, asked, Warnings()).test.p_value)
 
     return np.array([[rejects(j, k) for k in range(n + 1)] for j in range(m + 1)])
 
@@ -85,7 +86,7 @@ def _auc_apart() -> Trial:
         return side(a, positive), side(b, positive)
 
     def calls(name: str, a: Items, b: Items) -> bool:
-        return significant(unpaired_evidence(a, b, parse("auc"), plainly(name, positive="yes")).test.p_value)
+        return significant(unpaired_evidence(a, b, parse("auc"), plainly(name, positive="yes"), Warnings()).test.p_value)
 
     names = ("delong-wilson", "delong")
 
@@ -111,7 +112,7 @@ def _means_apart() -> Trial:
         return a, 2 * b - drop * (1 / m + 4 / n) ** 0.5
 
     def calls(a: FloatArray, b: FloatArray) -> bool:
-        return significant(unpaired.compare_means(a, b, parse("mean"), plainly()).test.p_value)
+        return significant(unpaired.compare_means(a, b, parse("mean"), plainly(), Warnings()).test.p_value)
 
     equal, unequal = {"baseline": 20, "candidate": 20}, {"baseline": 50, "candidate": 20}
     return Trial(
@@ -151,7 +152,7 @@ def _range_apart() -> Trial:
     def calls(name: str, a: FloatArray, b: FloatArray) -> bool:
         if name == "welch-t" and not max(np.ptp(a), np.ptp(b)) > 0:
             return False
-        return significant(unpaired.compare_means(a, b, parse("mean"), plainly(name), bounds=(0.0, 1.0)).test.p_value)
+        return significant(unpaired.compare_means(a, b, parse("mean"), plainly(name), Warnings(), bounds=(0.0, 1.0)).test.p_value)
 
     said = {
         ("bounded-welch", "size"): ("false alarms of 6% or fewer, with any two numbers of items", Band(high=0.06)),
@@ -195,7 +196,7 @@ def _margin_apart() -> Trial:
         return a, b - 0.1
 
     def calls(a: FloatArray, b: FloatArray) -> bool:
-        found = unpaired.compare_means(a, b, parse("mean"), replace(plainly(), margin=0.1), bounds=(-0.1, 1.0)).equivalence
+        found = unpaired.compare_means(a, b, parse("mean"), replace(plainly(), margin=0.1), Warnings(), bounds=(-0.1, 1.0)).equivalence
         return found is not None and significant(found["p_lower"])
 
     return Trial(
@@ -225,7 +226,7 @@ def _labels_apart() -> Trial:
 
     def calls(a: Counts, b: Counts) -> bool:
         asked = plainly(draws=50, absent="zero")  # draws of the two systems' intervals, which nobody asks for here
-        return significant(unpaired.compare_counts(a, b, parse("macro_f1"), None, asked).test.p_value)
+        return significant(unpaired.compare_counts(a, b, parse("macro_f1"), None, asked, Warnings()).test.p_value)
 
     return Trial(
         family="macro F1 on different items",
@@ -255,9 +256,9 @@ def _few_labels_apart() -> Trial:
         return tuple(sides)
 
     def calls(kind: str, a: Counts, b: Counts) -> bool:
-        asked = plainly(draws=50, absent="zero")
-        found = significant(unpaired.compare_counts(a, b, parse("macro_f1"), None, asked).test.p_value)
-        return found and (kind == "z" or not any("fewer than" in sentence for sentence in asked.own.warnings))
+        warnings = Warnings()
+        found = significant(unpaired.compare_counts(a, b, parse("macro_f1"), None, plainly(draws=50, absent="zero"), warnings).test.p_value)
+        return found and (kind == "z" or not any("fewer than" in sentence for sentence in warnings))
 
     return Trial(
         family="macro F1 of rare classes on different items",

@@ -22,6 +22,7 @@ from steelyard.metrics.labels import ACCURACY
 from steelyard.options import documented, keyword_defaults, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Leaderboard
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Measurement
@@ -245,6 +246,7 @@ def _compared(
     asked = settle_comparison(
         own, interval=interval, test=test, alternative=alternative, margin=margin, design=design, unmatched=unmatched, correction=correction
     )
+    warnings = Warnings()
     wanted = None if metric is None else parse(metric)
     if wanted is not None and wanted.average == "each":
         raise UsageError(
@@ -255,7 +257,7 @@ def _compared(
         )
     if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
         names = names or measured_names(baseline, candidate)
-        baseline, candidate, wanted = measured_tables(baseline, candidate, wanted, asked)
+        baseline, candidate, wanted = measured_tables(baseline, candidate, wanted, warnings)
     elif more and "truth" not in columns:
         (baseline, candidate, *more), columns = with_truth([baseline, candidate, *more], columns)
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
@@ -272,14 +274,14 @@ def _compared(
         )
         if names is not None:
             check_names(names, 2)
-        return compare_tallies(baseline, candidate, wanted, asked, tuple(names or ("baseline", "candidate")))
+        return compare_tallies(baseline, candidate, wanted, asked, warnings, tuple(names or ("baseline", "candidate")))
     from steelyard.estimate.measure_options import slice_names
     from steelyard.questions.compare.from_sources import compare_sources
     from steelyard.read.engines.memory import working
 
     slices = tuple(slice_names(by))
     with working(memory=memory):
-        return compare_sources([baseline, candidate, *more], wanted, asked, slices, ratio, columns, names, flips_out, many)
+        return compare_sources([baseline, candidate, *more], wanted, asked, warnings, slices, ratio, columns, names, flips_out, many)
 
 
 def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:
@@ -288,7 +290,7 @@ def measured_names(baseline: Any, candidate: Any) -> tuple[str, str] | None:
     return (str(one), str(other)) if one and other and one != other else None
 
 
-def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions) -> tuple[Counts, Counts, Metric | None]:
+def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, warnings: Warnings) -> tuple[Counts, Counts, Metric | None]:
     """The tables of two measurements, and their headline if it is the same. They are counts: which items belong together is lost."""
     sides = baseline, candidate
     if not all(isinstance(side, Measurement) for side in sides):
@@ -305,7 +307,7 @@ def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked:
             need="the items",
             hint="compare the sources that were measured",
         )
-    asked.warn(
+    warnings.add(
         "two measurements keep counts, not items: which answers belong together is unknown, so they are compared as different items; "
         "compare the sources to pair them, which usually finds smaller differences"
     )
@@ -315,10 +317,12 @@ def measured_tables(baseline: Any, candidate: Any, metric: Metric | None, asked:
     return baseline.table, candidate.table, metric
 
 
-def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions, names: tuple[str, ...]) -> Comparison:
+def compare_tallies(
+    baseline: Any, candidate: Any, metric: Metric | None, asked: CompareOptions, warnings: Warnings, names: tuple[str, ...]
+) -> Comparison:
     """Bare counts: joint ones are paired, two separate ones are not."""
     if isinstance(baseline, JointCounts) and candidate is None:
-        return compare_joint(baseline, metric, asked, (names[0], names[1]))
+        return compare_joint(baseline, metric, asked, warnings, (names[0], names[1]))
     if not (isinstance(baseline, Counts) and isinstance(candidate, Counts)):
         raise UsageError(
             "cannot compare these counts",
@@ -335,11 +339,13 @@ def compare_tallies(baseline: Any, candidate: Any, metric: Metric | None, asked:
             hint="use JointCounts, which remember the pairs: JointCounts.flips(...)",
         )
     metric = metric or parse("accuracy")
-    found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked)
-    return finish(found, metric, asked, (names[0], names[1]))
+    found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked, warnings)
+    return finish(found, metric, asked, warnings, (names[0], names[1]))
 
 
-def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptions, names: tuple[str, str], **more: Any) -> Comparison:
+def compare_joint(
+    joint: JointCounts, metric: Metric | None, asked: CompareOptions, warnings: Warnings, names: tuple[str, str], **more: Any
+) -> Comparison:
     """A joint table: right or wrong by its flips, any other metric by its cells."""
     if joint.n == 0:
         raise UsageError("No items to compare.", got="0 items", need="at least one")
@@ -348,8 +354,8 @@ def compare_joint(joint: JointCounts, metric: Metric | None, asked: CompareOptio
             "design='unpaired' needs two separate counts, not a joint table.", got="design='unpaired'", need="two separate counts"
         )
     metric = metric or parse("accuracy")
-    found = joint_evidence(joint, metric, asked)
-    return finish(found, metric, asked, names, **more)
+    found = joint_evidence(joint, metric, asked, warnings)
+    return finish(found, metric, asked, warnings, names, **more)
 
 
 @documented(
@@ -390,10 +396,11 @@ def compare_preferences(
     w, t, lost = whole(wins, "wins"), whole(ties, "ties"), whole(losses, "losses")
     if w + t + lost == 0:
         raise UsageError("No judgements to compare: 0 wins, ties and losses.", got="0 wins, ties and losses", need="at least one")
-    found = compare_flips(Flips(0, lost, w, t), asked)
+    warnings = Warnings()
+    found = compare_flips(Flips(0, lost, w, t), asked, warnings)
     found.flips, found.correlation = None, None
     found.details = ComparisonDetails(wins=w, ties=t, losses=lost)
     if names is not None:
         check_names(names, 2)
     chosen = tuple(names or ("baseline", "candidate"))
-    return finish(found, PREFERENCE, asked, (chosen[0], chosen[1]))
+    return finish(found, PREFERENCE, asked, warnings, (chosen[0], chosen[1]))

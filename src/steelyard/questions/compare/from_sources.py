@@ -43,6 +43,7 @@ from steelyard.read.open_source import open_source
 from steelyard.read.roles import LOG_CHOICES, option
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.design import take
 from steelyard.tally.pairs import Pairs, settle_pairing
@@ -147,9 +148,8 @@ def _pooled(tasks: list[Pairs], metric: Metric) -> Any:
 
 
 def _one_sided(task: Pairs, metric: Metric, asked: CompareOptions, alternative: str) -> float | None:
-    quiet = asked.own.quietly()
     try:
-        return pair_evidence(task, metric, replace(asked, own=quiet, alternative=alternative, margin=None)).test.p_value
+        return pair_evidence(task, metric, replace(asked, alternative=alternative, margin=None), Warnings()).test.p_value
     except DataError:
         return None
 
@@ -158,6 +158,7 @@ def compare_sources(
     data: Sequence[Any],
     metric: Metric | None,
     asked: CompareOptions,
+    warnings: Warnings,
     by: tuple[str, ...],
     ratio: str | Sequence[str] | None,
     columns: Mapping[str, Any],
@@ -181,21 +182,21 @@ def compare_sources(
     guess = metric or (parse("ratio") if ratio is not None else None)
     if len(data) == 2 and not many and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
-        if (found := compare_large(data[0], data[1], guess, asked, names)) is not None:
+        if (found := compare_large(data[0], data[1], guess, asked, warnings, names)) is not None:
             return found
-    runs = _runs(data, guess, asked, by, given, names)
+    runs = _runs(data, guess, asked, warnings, by, given, names)
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.right_or_wrong)
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
-    asked = _of_logs(runs, chosen, asked, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
+    asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("flips_out= needs two systems on the same items.", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:
         from steelyard.estimate.board import leaderboard
 
-        return leaderboard(runs, chosen, asked, by)
-    return compare_runs(runs[0], runs[1], chosen, asked, by, flips_out)
+        return leaderboard(runs, chosen, asked, warnings, by)
+    return compare_runs(runs[0], runs[1], chosen, asked, warnings, by, flips_out)
 
 
 def _refuse_other(systems: int, many: bool | None) -> None:
@@ -210,7 +211,7 @@ def _refuse_other(systems: int, many: bool | None) -> None:
         )
 
 
-def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, apart: set[str]) -> CompareOptions:
+def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, warnings: Warnings, apart: set[str]) -> CompareOptions:
     """What the logs say besides their scores: facts that must agree but for what is compared, and which way their scores are good."""
     logs = [run.log for run in runs]
     if any(log is None for log in logs):
@@ -220,7 +221,7 @@ def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions,
         for name in sorted(set.intersection(*(set(facts) for facts in told)) - apart):
             values = list(dict.fromkeys(facts[name] for facts in told))
             if len(values) > 1:
-                asked.warn(
+                warnings.add(
                     f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may come from the protocol, not the systems"
                 )
     known = own_direction(logs, metric)
@@ -228,46 +229,52 @@ def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions,
 
 
 def compare_runs(
-    baseline: SystemItems, candidate: SystemItems, metric: Metric, asked: CompareOptions, by: tuple[str, ...] = (), flips_out: Any = None
+    baseline: SystemItems,
+    candidate: SystemItems,
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    by: tuple[str, ...] = (),
+    flips_out: Any = None,
 ) -> Comparison:
     """Two runs, paired unless the user says that the items differ."""
     names = baseline.name, candidate.name
     if asked.design == "unpaired":
         if by:
             raise UsageError(f"by={by[0]!r} needs paired items; this comparison is unpaired.", got=f"by={by[0]!r}", need="paired items")
-        runs = [settled(run, asked) for run in (baseline, candidate)]
-        return finish(unpaired_evidence(runs[0], runs[1], metric, asked), metric, asked, names)
-    pairs, unmatched = paired(baseline, candidate, asked)
-    found = pair_evidence(pairs, metric, asked)
+        runs = [settled(run, asked, warnings) for run in (baseline, candidate)]
+        return finish(unpaired_evidence(runs[0], runs[1], metric, asked, warnings), metric, asked, warnings, names)
+    pairs, unmatched = paired(baseline, candidate, asked, warnings)
+    found = pair_evidence(pairs, metric, asked, warnings)
     telling = with_context(telling_items(pairs, metric, TOLD), baseline.source, candidate.source)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
     if candidate.log is not None and candidate.log.chosen:
         found.note(log=dict(candidate.log.chosen))
-    slices, tasks = _slices(pairs, metric, asked, by, names)
+    slices, tasks = _slices(pairs, metric, asked, warnings, by, names)
     if tasks:
         found.note(over_tasks=tuple(tasks))
-    return finish(found, metric, asked, names, telling=telling, unmatched=unmatched, slices=slices)
+    return finish(found, metric, asked, warnings, names, telling=telling, unmatched=unmatched, slices=slices)
 
 
 def _runs(
     data: Sequence[Any],
     metric: Metric | None,
     asked: CompareOptions,
+    warnings: Warnings,
     by: tuple[str, ...],
     given: Mapping[str, Any],
     names: Sequence[str] | None,
 ) -> list[SystemItems]:
     """Every run, named: by the caller, by its source, or by its place."""
     if len(data) == 1:
-        return _split_models(data[0], metric, asked, by, given, names)
+        return _split_models(data[0], metric, warnings, by, given, names)
     sources, read = [], []
     for one in data:
         sources.append(_open(one, given, by))
         if asked.design != "unpaired" and isinstance(sources[-1].table, SqlTable):
             need_ids(sources[-1])  # rows of a database come in no order that could pair them
-        for sentence in (*sources[-1].warnings, *stopping_warning(one)):
-            asked.warn(sentence)
+        warnings.extend((*sources[-1].warnings, *stopping_warning(one)))
         read.append(_read(sources[-1], metric))
     named = run_names(sources, names)
     return [SystemItems(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]
@@ -302,7 +309,12 @@ def _read(source: Source, metric: Metric | None) -> Items:
 
 
 def _split_models(
-    data: Any, metric: Metric | None, asked: CompareOptions, by: tuple[str, ...], given: Mapping[str, Any], names: Sequence[str] | None
+    data: Any,
+    metric: Metric | None,
+    warnings: Warnings,
+    by: tuple[str, ...],
+    given: Mapping[str, Any],
+    names: Sequence[str] | None,
 ) -> list[SystemItems]:
     """One long source with a model column: a run per model."""
     column = given.get("model", "model")
@@ -319,8 +331,7 @@ def _split_models(
             need="two sources, a model column, or a log of several models or prompts",
             hint="give two sources, or name the model column with model=NAME, or the models of a log with log_model=['A', 'B']",
         ) from mistake
-    for sentence in source.warnings:
-        asked.warn(sentence)
+    warnings.extend(source.warnings)
     items = _read(source, metric)
     models = items.slices[column] if column in items.slices else items.slices[source.by[-1]]
     found = label_order(models.names[i] for i in np.unique(models.codes) if i >= 0)
@@ -354,7 +365,7 @@ def _split_models(
 
 
 def _slices(
-    pairs: Pairs, metric: Metric, asked: CompareOptions, by: tuple[str, ...], names: tuple[str, str]
+    pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings, by: tuple[str, ...], names: tuple[str, str]
 ) -> tuple[tuple[ComparedSlice, ...], list[dict[str, Any]]]:
     """One comparison per value of each slice column, p-values of a column corrected together; and both tests over all values."""
     out: list[ComparedSlice] = []
@@ -366,14 +377,13 @@ def _slices(
         for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])
-            own = asked.own.quietly()
+            own = Warnings()
             part = subset(pairs, items)
             tasks.append(part)
-            again = replace(asked, own=own)
             try:
-                found = finish(pair_evidence(part, metric, again), metric, again, names)
+                found = finish(pair_evidence(part, metric, asked, own), metric, asked, own, names)
             except DataError as reason:
-                asked.warn(f"{column} = {value}: {reason.sentence}")
+                warnings.add(f"{column} = {value}: {reason.sentence}")
                 found = None
             parts.append(ComparedSlice(by=column, value=value, comparison=found))
         out += corrected(parts, asked)
@@ -399,7 +409,7 @@ LARGE = 200_000  # rows; below it, reading items costs less than a second
 
 
 def compare_large(
-    baseline: Source, candidate: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None
+    baseline: Source, candidate: Source, wanted: Metric | None, asked: CompareOptions, warnings: Warnings, names: Sequence[str] | None
 ) -> Comparison | None:
     """The comparison, or None if it must be made from items. Without a metric: accuracy, where the items would choose it too."""
     sources = baseline, candidate
@@ -409,27 +419,26 @@ def compare_large(
     if not there and max(source.table.n for source in sources) <= LARGE:
         return None
     if not asked.own.right_or_wrong and all("score" in source.roles for source in sources):
-        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
+        return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
     metric = wanted or parse("accuracy")
     scored = metric.scored and all("score" in source.roles for source in sources)
     if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
         return None
     met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.scored)
     if met is None:
-        return _compare_units(baseline, candidate, wanted, asked, names) if there else None
-    for sentence in (*baseline.warnings, *candidate.warnings):
-        asked.warn(sentence)
+        return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
+    warnings.extend((*baseline.warnings, *candidate.warnings))
     if wanted is None and _holds(sources, ("truth", "prediction")):
         for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
             refuse_fractions(truths)
-    for sentence in settle_pairing(met.report, asked.unmatched):
-        asked.warn(sentence)
-    found = joint_evidence(met.joint(asked.own.labels), metric, asked)
+    warnings.extend(settle_pairing(met.report, asked.unmatched))
+    found = joint_evidence(met.joint(asked.own.labels), metric, asked, warnings)
     called = run_names(sources, names)
     return finish(
         found,
         metric,
         asked,
+        warnings,
         (called[0], called[1]),
         telling=with_context(met.telling, baseline, candidate),
         unmatched=met.report.to_dict(),
@@ -437,7 +446,9 @@ def compare_large(
     )
 
 
-def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOptions, names: Sequence[str] | None) -> Comparison | None:
+def _compare_units(
+    a: Source, b: Source, wanted: Metric | None, asked: CompareOptions, warnings: Warnings, names: Sequence[str] | None
+) -> Comparison | None:
     """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
@@ -450,22 +461,21 @@ def _compare_units(a: Source, b: Source, wanted: Metric | None, asked: CompareOp
     if (dealt := paired_unit_sums(a, b)) is None:
         return None
     sums, kind, report = dealt
-    for sentence in (*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)):
-        asked.warn(sentence)
+    warnings.extend((*a.warnings, *b.warnings, *settle_pairing(report, asked.unmatched)))
     grouped = sums.units == "groups"
     if asked.own.range is not None and not binary:
-        asked.warn("range was not used: sums by group or bucket do not show where in it single scores lie")
+        warnings.add("range was not used: sums by group or bucket do not show where in it single scores lie")
     if kind == "buckets" and grouped:
-        asked.warn(DEALT.format(sums.n))
+        warnings.add(DEALT.format(sums.n))
     elif kind == "buckets":
-        asked.warn(
+        warnings.add(
             f"too many rows to move: {report.matched:,} items lie in {sums.n:,} buckets by the md5 of their ids, which are resampled"
         )
     found = compare_units(
-        sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, sizes=sums.sizes if grouped else None
+        sums.dense[:, :2], sums.dense[:, 2:], QUOTIENT, report.matched, metric, asked, warnings, sizes=sums.sizes if grouped else None
     )
     called = run_names((a, b), names)
-    return finish(found, metric, asked, (called[0], called[1]), unmatched=report.to_dict())
+    return finish(found, metric, asked, warnings, (called[0], called[1]), unmatched=report.to_dict())
 
 
 def run_names(sources: Sequence[Source], names: Sequence[str] | None) -> list[str]:

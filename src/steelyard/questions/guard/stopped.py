@@ -76,8 +76,7 @@ def guard_stopped(
     scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)
     settings = settle(missing=missing)
-    items = Sample(run.items, settings, needed=("score", "group") if run.items.score is not None else None).items
-    warnings.extend(settings.warnings)
+    items = Sample(run.items, settings, warnings, needed=("score", "group") if run.items.score is not None else None).items
     if run.items.id is None:
         raise DataError(
             "A run that stopped early can only be checked with its id column, and this one has none.",

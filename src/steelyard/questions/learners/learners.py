@@ -25,6 +25,7 @@ from steelyard.options import documented, within
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 
@@ -49,12 +50,13 @@ class Words:
     scheme: Scheme
     names: tuple[str, str]
     settings: MeasureOptions
+    warnings: Warnings
 
     def warn(
         self, found: SplitTest, outcomes: Sequence[Outcome], *, sizes: Sequence[int], undefined: int, failures: Sequence[Mapping[str, Any]]
     ) -> None:
         """What was lost, what is approximate and by how much, what is too small."""
-        say = self.settings.warn
+        say = self.warnings.add
         if failures:
             lost = len({(f["repeat"], f["fold"]) for f in failures})
             say(
@@ -104,7 +106,7 @@ class Words:
         rare = [f"{name!r} ({count})" for name, count in zip(names, many.tolist(), strict=True) if count < folds]
         if rare:
             shown = ", ".join(rare[:5]) + (f" and {len(rare) - 5} more" if len(rare) > 5 else "")
-            self.settings.warn(f"{len(rare)} class(es) have fewer items than there are folds, so that some folds lack them: {shown}")
+            self.warnings.add(f"{len(rare)} class(es) have fewer items than there are folds, so that some folds lack them: {shown}")
 
     def _pass_on(self, outcomes: Sequence[Outcome]) -> None:
         """The learners' own warnings, each once, with how many splits it came from."""
@@ -112,7 +114,7 @@ class Words:
             answers = [outcome.answers[side] for outcome in outcomes]
             heard = Counter(sentence for answer in answers if isinstance(answer, LearnerAnswer) for sentence in answer.said)
             for sentence, times in heard.most_common(3):
-                self.settings.warn(f"{name} warned in {times} of {len(outcomes)} splits: {sentence}")
+                self.warnings.add(f"{name} warned in {times} of {len(outcomes)} splits: {sentence}")
 
     def conclusion(self, found: SplitTest, mean: float, alternative: str) -> str:
         """One plain sentence."""
@@ -232,7 +234,7 @@ def compare_learners(
     first, second = (np.array([piece.scores[side] for piece in used], float) for side in (0, 1))
     delta = crossval.differences(first, second)
     found = judge(scheme, delta, [piece.split for piece in used], alternative, settings.confidence_level, settings.side)
-    words = Words(metric=quantity, scheme=scheme, names=called, settings=settings)
+    words = Words(metric=quantity, scheme=scheme, names=called, settings=settings, warnings=Warnings())
     words.warn(found, outcomes, sizes=[len(piece.rows) for piece in used], undefined=len(scored) - len(used), failures=failures)
     words.warn_classes(scorer.names, scorer.classes)
     return _comparison(found, first, second, delta, words, asked, _details(scheme, scorer, scored, failures, classes is not None, group), n)
@@ -274,7 +276,7 @@ def _comparison(
         mde=asked.minimum_detectable(found.standard_error),
         conclusion=words.conclusion(found, mean, asked.alternative),
         details=ComparisonDetails.of(details),
-        warnings=tuple(asked.own.warnings),
+        warnings=tuple(words.warnings),
         signature=_sign(metric, scheme, asked, n, details, interval is not None),
     )
 

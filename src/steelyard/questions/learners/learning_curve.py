@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from steelyard.declared.learners import OPTIONS
@@ -19,6 +20,7 @@ from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
 
 DRAWS = 2000  # redrawn curves behind what is said of the gap, as many as `plan_train` takes
@@ -86,14 +88,15 @@ def learning_curve(
         (learner,), X, target, splits, likelihood=scorer.likelihood, on_training=bool(train_scores), workers=workers, progress=progress
     )
     points = tuple(_point(outcome, scorer, quantity) for outcome in outcomes)
-    _hear(outcomes, settings)
+    warnings = Warnings()
+    _hear(outcomes, warnings)
     return LearningCurve(
         gap=_gap(points, quantity, settings),
         metric=quantity.name,
         higher_is_better=quantity.higher_is_better,
         learner=type(learner).__name__,
         points=points,
-        warnings=tuple(settings.warnings),
+        warnings=tuple(warnings),
         signature=signature.write(
             {
                 "metric": quantity.name,
@@ -120,7 +123,7 @@ def _gap(points: tuple[CurvePoint, ...], metric: Metric, settings: MeasureOption
         found, up = points_of(bare)
     except DataError:  # an r2 or a loss outside of the range that the curve knows
         return None
-    fitting = CurveFitting(points=found, up=up, settings=settings.quietly(draws=DRAWS))
+    fitting = CurveFitting(points=found, up=up, settings=replace(settings, draws=DRAWS))
     return read_gap(fitting, fitting.fit(found))
 
 
@@ -202,11 +205,11 @@ def _point(outcome: Outcome, scorer: SplitScorer, metric: Metric) -> CurvePoint:
     return CurvePoint(size=len(split.train), score=score, seed=split.repeat, n_test=len(split.test), train_score=seen)
 
 
-def _hear(outcomes: Sequence[Outcome], settings: MeasureOptions) -> None:
+def _hear(outcomes: Sequence[Outcome], warnings: Warnings) -> None:
     """What the learner warned of, each once with how often."""
     heard = [sentence for outcome in outcomes for answer in outcome.answers if not isinstance(answer, Failure) for sentence in answer.said]
     for sentence in dict.fromkeys(heard):
-        settings.warn(f"the learner warned in {heard.count(sentence)} of {len(outcomes)} fits: {sentence}")
+        warnings.add(f"the learner warned in {heard.count(sentence)} of {len(outcomes)} fits: {sentence}")
     few = min(len(outcome.split.test) for outcome in outcomes)
     if few < 30:
-        settings.warn(f"{few} items to test on: scores on fewer than 30 are mostly noise")
+        warnings.add(f"{few} items to test on: scores on fewer than 30 are mostly noise")

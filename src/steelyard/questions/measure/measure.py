@@ -13,6 +13,7 @@ from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_abo
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
 from steelyard.options import documented, source_keywords
+from steelyard.results.base import Warnings
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
 
@@ -104,15 +105,15 @@ def measure(
                 need="labels inside it",
                 hint="Counts.table(cells, labels=[...])",
             )
-        return measure_counts(data, metrics, settings)
+        return measure_counts(data, metrics, settings, Warnings())
     from steelyard.estimate.from_source import measure_source
     from steelyard.read.engines.memory import working
 
     with working(memory=memory):
-        return measure_source(data, prediction, metrics, settings, slice_names(by), ratio, columns)
+        return measure_source(data, prediction, metrics, settings, Warnings(), slice_names(by), ratio, columns)
 
 
-def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: MeasureOptions) -> Measurement:
+def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: MeasureOptions, warnings: Warnings) -> Measurement:
     """A measurement of bare counts. Closed forms load no NumPy."""
     if counts.n == 0:
         raise UsageError("No items to measure.", got="0 items", need="at least one", hint="n must be 1 or more")
@@ -120,15 +121,15 @@ def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: Measu
     if metrics is None:
         metrics, hints = of_singletons(counts, [parse(name) for name in usual_of_counts(counts)], settings)
     tally = TableTally(counts, items=counts.n)
-    rows = [row for one in metrics for row in rows_of_table(one, tally, settings)]
+    rows = [row for one in metrics for row in rows_of_table(one, tally, settings, warnings)]
     if counts.kind == "labels":
-        warn_about_labels(counts, metrics, settings)
+        warn_about_labels(counts, metrics, settings, warnings)
     facts: dict[str, object] = {"n": counts.n, "design": "items"}
     return Measurement(
         n=counts.n,
         rows=tuple(rows),
         table=counts,
-        warnings=tuple(settings.warnings),
+        warnings=tuple(warnings),
         hints=hints,
         signature=sign(metrics, rows, settings, facts),
     )

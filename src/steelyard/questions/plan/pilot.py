@@ -25,6 +25,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
+from steelyard.results.base import Warnings
 
 SMALL = 30
 
@@ -71,11 +72,11 @@ def _of_error(run: SystemItems, more: Mapping[str, Any], metric: Metric) -> Item
     Groups, weights and the number of tries of each item are then as they are in the pilot.
     """
     _answers(more, None)
-    settings = settle()
-    sample = Sample(run.items, settings, counted=False)
-    rows = rows_of_sample([metric], sample, settings)
+    settings, warnings = settle(), Warnings()
+    sample = Sample(run.items, settings, warnings, counted=False)
+    rows = rows_of_sample([metric], sample, settings, warnings)
     if len(rows) != 1 or rows[0].estimate is None or not rows[0].standard_error:
-        why = f" ({settings.warnings[0]})" if settings.warnings else ""
+        why = "".join(f" ({sentence})" for sentence in tuple(warnings)[:1])
         raise DataError(
             f"The pilot does not show how much {metric.name} varies{why}.",
             got=f"no standard error of {metric.name}",
@@ -105,15 +106,15 @@ def _one(run: SystemItems, more: Mapping[str, Any], wanted: Metric | None) -> It
     metric = wanted or default_metric([run])
     if (wanted is not None and not metric.averages_scores) or run.items.weight is not None:
         return _of_error(run, more, metric)
-    settings = settle()
-    sample = Sample(run.items, settings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
+    settings, warnings = settle(), Warnings()
+    sample = Sample(run.items, settings, warnings, needed={"score", "truth", "prediction", "id", "group", "repeat"})
     if not metric.averages_scores:
         raise DataError(
             f"Cannot estimate sigma from a pilot of {metric.name}: the pilot needs right or wrong, or a score, per item.",
             got=f"a pilot of {metric.name}",
             need="right or wrong, or a score, per item",
         )
-    row = rows_of_sample([metric], sample, settings)[0]
+    row = rows_of_sample([metric], sample, settings, warnings)[0]
     if row.estimate is None or sample.n < 2:
         raise DataError(
             f"Cannot estimate sigma from {sample.n} {'item' if sample.n == 1 else 'items'}; a pilot needs at least two.",
@@ -225,8 +226,8 @@ def _two(
             got=f"pilots of {metric.name}",
             need="right or wrong, or a score, per item",
         )
-    pairs, _ = paired(first, second, asked)
-    found = pair_evidence(pairs, metric, asked)
+    pairs, _ = paired(first, second, asked, Warnings())
+    found = pair_evidence(pairs, metric, asked, Warnings())
     _refuse_unhealthy(found, theta)
     facts: dict[str, Any] = {"pilot_n": found.n, "pilot_difference": found.difference}
     if found.flips is not None:

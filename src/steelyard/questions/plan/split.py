@@ -21,6 +21,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
 from steelyard.options import documented, number, whole
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import LearningCurve
 from steelyard.results.plan import Curve, Plan
@@ -89,7 +90,7 @@ def plan_split(
     fitting = CurveFitting(points=points, up=up, settings=settings)
     fit = fitting.fit(points)
     fitting.refuse_flat(fit)
-    return SplitQuestion(fitting, fit, total, wanted, loss).answer()
+    return SplitQuestion(fitting, fit, total, wanted, loss, Warnings()).answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class SplitQuestion:
     total: int
     width: float | None
     loss: float
+    warnings: Warnings
 
     # ---- one split -----------------------------------------------------------------------------------------------------
 
@@ -191,7 +193,7 @@ class SplitQuestion:
             sensitivity=self.sensitivity(),
             curve=self.drawn(found),
             details=PlanDetails.of(self.details(found, low, high)),
-            warnings=tuple(self.curve.settings.warnings),
+            warnings=tuple(self.warnings),
             signature=signature.write(
                 {
                     "goal": "split",
@@ -261,7 +263,7 @@ class SplitQuestion:
         return f"Split before anything is trained, and test once: {command} (shares are reached roughly)."
 
     def warn(self, found: Chosen) -> None:
-        warn = self.curve.settings.warn
+        warn = self.warnings.add
         if found.train > FAR * self.largest:
             warn(
                 f"{found.train:,} training items are {found.train / self.largest:.3g} times the largest size of the curve: beyond {FAR} "

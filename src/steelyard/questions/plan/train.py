@@ -12,12 +12,13 @@ import numpy.typing as npt
 from steelyard.declared.plan_train import OPTIONS
 from steelyard.estimate.curve_fit import CurveFitting, read_gap
 from steelyard.estimate.curve_points import points_of
-from steelyard.estimate.measure_options import MeasureOptions, settle
+from steelyard.estimate.measure_options import settle
 from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
 from steelyard.options import documented, number
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import CurveGap
 from steelyard.results.plan import Curve, Plan
@@ -123,10 +124,9 @@ def assumed(f: CurveReading) -> str:
     )
 
 
-def warn(f: CurveReading, settings: MeasureOptions) -> None:
+def warn(f: CurveReading, warnings: Warnings) -> None:
     """What a statistician would say before anybody orders data."""
-    for sentence in (*_about_points(f), *_about_target(f), *_about_fit(f)):
-        settings.warn(sentence)
+    warnings.extend((*_about_points(f), *_about_target(f), *_about_fit(f)))
 
 
 def _about_points(f: CurveReading) -> list[str]:
@@ -236,7 +236,7 @@ def plan_train(
         curve, size=size, score=score, train_score=train_score, seed_column=seed_column, n_test=n_test, higher_is_better=higher_is_better
     )
     wanted = number("the target", target, above=0, below=1 if up else math.inf, hint=_hint(target, up))
-    return Question(points=points, target=wanted, up=up, settings=settings).answer()
+    return Question(points=points, target=wanted, up=up, settings=settings, warnings=Warnings()).answer()
 
 
 def _hint(target: Any, higher_is_better: bool) -> str:
@@ -249,6 +249,7 @@ class Question(CurveFitting):
     """The points and what was asked of them."""
 
     target: float
+    warnings: Warnings
 
     # ---- the answer --------------------------------------------------------------------------------------------------
 
@@ -266,7 +267,7 @@ class Question(CurveFitting):
         """The asymptote with its interval; without one where every redrawn curve heads for the best score there is."""
         found = self.level_of(fit.asymptote(self.settings.confidence_level))
         if found["low"] is not None and found["low"] == found["high"]:
-            self.settings.warn("where the curve levels off is not known: every redrawn curve heads straight for the best score there is")
+            self.warnings.add("where the curve levels off is not known: every redrawn curve heads straight for the best score there is")
             found |= {"low": None, "high": None}
         return found
 
@@ -301,7 +302,7 @@ class Question(CurveFitting):
             design=self.design,
             weights=self.weights_from(),
         )
-        warn(found, self.settings)
+        warn(found, self.warnings)
         return self.plan(fit, rest, found, read_gap(self, fit))
 
     def plan(self, fit: Fit, rest: Fit, found: CurveReading, gap: CurveGap | None) -> Plan:
@@ -316,7 +317,7 @@ class Question(CurveFitting):
             curve=self.drawn(fit, found, gap),
             details=PlanDetails.of(self.details(fit, found) | ({} if gap is None else {"gap": gap.to_dict()})),
             rows=() if gap is None else gap.by_size,
-            warnings=tuple(self.settings.warnings),
+            warnings=tuple(self.warnings),
             signature=signature.write(
                 {
                     "goal": "train",

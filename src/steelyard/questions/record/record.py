@@ -191,7 +191,6 @@ def record(
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=wish.positive)
     read = [read_sliced(source, columns, slices, wish.metric or "accuracy", warnings, asked=by is not None) for source in sources]
-    settings.warnings.extend(warnings)
     runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
@@ -203,29 +202,26 @@ def record(
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
         wish = replace(wish, limits={"higher_is_better": False, **wish.limits})
     if not notes and about_what.of_ratio:
-        _warn_of_direction(about_what, wish, place, settings)
+        _warn_of_direction(about_what, wish, place, warnings)
     settings = replace(settings, positive=wish.positive)
-    found = _measured(runs, wish.metric, settings, items=items, hashed=_hashed(ids, old, place), by=slices)
-    of_entry = Warnings()
-    of_entry.extend(settings.warnings)
-    entry = entry_of(wish, found, place, of_entry)
-    settings.warnings[:] = of_entry
-    _warn(found, wish.deterministic, settings)
+    found = _measured(runs, wish.metric, settings, warnings, items=items, hashed=_hashed(ids, old, place), by=slices)
+    entry = entry_of(wish, found, place, warnings)
+    _warn(found, wish.deterministic, warnings)
     if before is not None and not reason:
-        settings.warn("a reference was replaced without a reason: the history will not say why (reason=)")
+        warnings.add("a reference was replaced without a reason: the history will not say why (reason=)")
     noted = ratio is not None and found.metric.of_ratio and not any("/" in column for column in ratio)  # which an entry cannot tell apart
     entry = replace(entry, rates=pooled_rates(notes), sums="/".join(ratio) if ratio is not None and noted else None)
     entry, said = stored(entry, found.kept, place, before)
-    settings.warnings.extend(said)
-    return _told(entry, place, before, settings)
+    warnings.extend(said)
+    return _told(entry, place, before, settings, warnings)
 
 
-def _warn_of_direction(metric: Metric, wish: EntryRequest, place: ReferenceLocation, settings: MeasureOptions) -> None:
+def _warn_of_direction(metric: Metric, wish: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> None:
     """Of a ratio nobody knows which way is better, unless it has a name that says so."""
     named = wish.metric is not None and find(wish.metric) is None
     told = (wish.limits.get("higher_is_better"), place.defaults.higher_is_better, wish.before and wish.before.higher_is_better)
     if metric.direction_of_scores and not named and all(each is None for each in told):
-        settings.warn("lower is taken for better, as of an error rate: higher_is_better=True if this ratio should be high")
+        warnings.add("lower is taken for better, as of an error rate: higher_is_better=True if this ratio should be high")
 
 
 def run_notes(sources: Sequence[Any], task: str) -> list[RunNotes]:
@@ -281,7 +277,14 @@ def _hashed(ids: str | None, old: outcomes.Outcomes | None, place: ReferenceLoca
 
 
 def _measured(
-    runs: Sequence[SystemItems], name: str | None, settings: MeasureOptions, *, items: bool, hashed: bool, by: Sequence[str] = ()
+    runs: Sequence[SystemItems],
+    name: str | None,
+    settings: MeasureOptions,
+    warnings: Warnings,
+    *,
+    items: bool,
+    hashed: bool,
+    by: Sequence[str] = (),
 ) -> Measured:
     metric = metric_of(name, runs[0].items) if name is not None else default_metric(runs)
     if by and not items:
@@ -295,27 +298,25 @@ def _measured(
         _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
         if any(run.items.weight is not None for run in runs):
             refuse_weights(metric)
-        for sentence in dict.fromkeys(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names)):
-            settings.warn(sentence)
+        warnings.extend(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names))
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
-    parts = [_kept_columns(_settled(run.items, metric, settings, name), metric) for run, name in zip(runs, named, strict=True)]
+    parts = [_kept_columns(_settled(run.items, metric, settings, warnings, name), metric) for run, name in zip(runs, named, strict=True)]
     roles = (*_roles(metric), *(("weight",) if any(part.weight is not None for part in parts) else ()))
     kept = outcomes.outcomes_of(parts, roles=roles, hashed=hashed, by=by) if items else None
     together = parts[0] if kept is None else outcomes.to_items(kept)
-    sample = Sample(together, settings, counted=False)
-    quiet = settings.quietly(draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
+    sample = Sample(together, settings, warnings, counted=False)
+    quiet = replace(settings, draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
     value = _estimate(sample, metric, quiet)
     runs_apart = [] if metric.family == "repeats" else _each_run(together)  # tries make one number together
-    by_run = tuple(_estimate(Sample(one, quiet, counted=False), metric, quiet) for one in runs_apart)
+    by_run = tuple(_estimate(Sample(one, quiet, Warnings(), counted=False), metric, quiet) for one in runs_apart)
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 
 
-def _settled(items: Items, metric: Metric, settings: MeasureOptions, name: str) -> Items:
+def _settled(items: Items, metric: Metric, settings: MeasureOptions, warnings: Warnings, name: str) -> Items:
     """The run with nothing missing of what the metric needs: what is kept is what was counted."""
-    own = settings.quietly()
-    settled = Sample(items, own, needed=_needed(items, metric), counted=False).items
-    for sentence in own.warnings:
-        settings.warn(name + sentence)
+    own = Warnings()
+    settled = Sample(items, settings, own, needed=_needed(items, metric), counted=False).items
+    warnings.extend(name + sentence for sentence in own)
     return settled
 
 
@@ -377,8 +378,8 @@ def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
 
 
 def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float:
-    own = settings.quietly()
-    rows = rows_of_sample([metric], sample, own)
+    warnings = Warnings()
+    rows = rows_of_sample([metric], sample, settings, warnings)
     if len(rows) != 1:
         raise DataError(
             f"{metric.name} has {len(rows)} values, one for each class; a reference is one number.",
@@ -387,7 +388,7 @@ def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float
             hint=f"positive=LABEL names the class; metric='macro_{metric.name}' averages over them",
         )
     if rows[0].estimate is None:
-        why = own.warnings[0] if own.warnings else "the metric is undefined on these items"
+        why = next(iter(warnings), "the metric is undefined on these items")
         raise DataError(f"The run has no value of {metric.name} ({why}).", got=f"no value of {metric.name} ({why})", need="one number")
     return float(rows[0].estimate)
 
@@ -405,25 +406,25 @@ def _each_run(items: Items) -> list[Items]:
 # ---- saying ----------------------------------------------------------------------------------------------------------------
 
 
-def _warn(found: Measured, deterministic: bool, settings: MeasureOptions) -> None:
+def _warn(found: Measured, deterministic: bool, warnings: Warnings) -> None:
     runs = max(1, len(found.by_run))
     if runs < ENOUGH_RUNS and not deterministic:
-        settings.warn(
+        warnings.add(
             f"{runs} run{'s' if runs > 1 else ''} recorded: a single lucky run makes every later run look worse; "
             f"record {ENOUGH_RUNS} or more runs to pool them, or say deterministic=True if the model always gives the same answers"
         )
     if found.kept is None:
-        settings.warn("the reference is stored without its items, so later checks are unpaired and weaker")
+        warnings.add("the reference is stored without its items, so later checks are unpaired and weaker")
         return
     lacking = [int((~run.present).sum()) for run in found.kept.runs if run.present is not None]
     if lacking:
-        settings.warn(
+        warnings.add(
             f"{len(lacking)} of {runs} runs lack items that others have, {sum(lacking):,} answers in all: "
             "the value is the mean over items, not the mean of the runs"
         )
     differ = _differing(found.kept)
     if deterministic and differ:
-        settings.warn(f"{differ:,} of {found.n:,} items differ between the runs, so the model is not deterministic")
+        warnings.add(f"{differ:,} of {found.n:,} items differ between the runs, so the model is not deterministic")
 
 
 def _differing(kept: outcomes.Outcomes) -> int:
@@ -440,7 +441,7 @@ def _differing(kept: outcomes.Outcomes) -> int:
     return int(differ.sum())
 
 
-def _told(entry: Entry, place: ReferenceLocation, before: Entry | None, settings: MeasureOptions) -> Recorded:
+def _told(entry: Entry, place: ReferenceLocation, before: Entry | None, settings: MeasureOptions, warnings: Warnings) -> Recorded:
     value = entry.value if entry.value is not None else math.nan
     n, runs, scale = entry.num_samples or 0, entry.runs or 1, entry.scale or "raw"
     many = f", {runs} runs" if runs > 1 else ""
@@ -463,6 +464,6 @@ def _told(entry: Entry, place: ReferenceLocation, before: Entry | None, settings
         items=entry.items,
         reason=entry.reason,
         conclusion=f"{entry.model} on {place.task}: {entry.value_key} {value:.6g}{was} on record, {n:,} items{many}, {what}.",
-        warnings=tuple(settings.warnings),
+        warnings=tuple(warnings),
         signature=signature.write({**facts, "repeats": runs, "missing": missing}),
     )

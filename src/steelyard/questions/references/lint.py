@@ -157,7 +157,7 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     from steelyard.reference.outcomes import to_items
 
     settings = settle()
-    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings, counted=False), settings)
+    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings, Warnings(), counted=False), settings, Warnings())
     of = metric.of_right
     weight = np.ones(kept.n) if kept.weight is None else kept.weight
     there = [~np.isnan(run.score) for run in kept.runs]

@@ -29,6 +29,7 @@ from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
 from steelyard.results import signature
+from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Interval, Measurement, Row
@@ -200,7 +201,7 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
         interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     settings = settle(missing=missing, **({} if outside is not None else more))
     metrics = [parse(prepared.task.metric)]
-    found = measure_source(read, None, metrics, settings, (), None, {}, finish=lambda row: _with_interval(row, interval))
+    found = measure_source(read, None, metrics, settings, Warnings(), (), None, {}, finish=lambda row: _with_interval(row, interval))
     if interval is not None:
         return found
     why = "the range of scores is not known" if outside is None else outside.words
