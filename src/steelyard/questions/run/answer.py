@@ -310,7 +310,14 @@ def _unfinished(held: RunSession, bench: Baseline, read: Source, spec: Mapping[s
         ended=held.limit.to_dict(),
     )
     return written(
-        found, bench.rule, task=held.prepared.task.name, model=bench.model, spec=dict(spec or {}), entry=bench.entry, scale=bench.scale
+        found,
+        bench.rule,
+        bench.warnings,
+        task=held.prepared.task.name,
+        model=bench.model,
+        spec=dict(spec or {}),
+        entry=bench.entry,
+        scale=bench.scale,
     )
 
 
