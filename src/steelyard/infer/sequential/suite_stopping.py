@@ -83,8 +83,8 @@ class SuiteStopping:
     >>> suite = SuiteStopping(tasks)
     >>> suite.next, suite.look(0, [0] * 32), suite.look(1, [0] * 24 + [-1] * 8), suite.next
     (0, 'continue', 'regression', None)
-    >>> suite.decisions, suite.named
-    (('pass', 'regression'), (1,))
+    >>> suite.decisions, suite.named, suite.pooled_worse  # some task dropped; the exact rule of the second needs more to name it
+    (('pass', 'continue'), (), True)
     """
 
     name = "suite by suspicion"
@@ -188,7 +188,7 @@ class SuiteStopping:
         assert self._pool is not None
         there = [part for part in self._heap if part is not None]
         values, place = np.unique(np.concatenate([part[0] for part in there]), return_inverse=True)
-        counts = np.bincount(place, weights=np.concatenate([part[1] for part in there]))
+        counts: FloatArray = np.bincount(place, weights=np.concatenate([part[1] for part in there])).astype(np.float64)
         theta, ends = self._pool.theta, self._pool.ends
         n, squares = int(counts.sum()), float(counts @ (values * values))
         needed = self._pool.bounds(n, squares)[1]
