@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steelyard.questions.history.history import compare_runs, list_runs
     from steelyard.questions.history.importing import import_runs
     from steelyard.questions.history.keep import keep_run
+    from steelyard.questions.history.simulate import simulate_nights
     from steelyard.questions.learners.learners import compare_learners
     from steelyard.questions.learners.learning_curve import learning_curve
     from steelyard.questions.measure.measure import measure
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from steelyard.results.history import Drift, PastRun, RunList
     from steelyard.results.learning_curve import LearningCurve
     from steelyard.results.measurement import Interval, Measurement, Row, Slice
+    from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
     from steelyard.results.plan import Plan
     from steelyard.results.references import Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
     from steelyard.results.split import CheckedPart, DataSplit, PartOverlap, SharedPair, SplitCheck, SplitPart, SplitStratum
@@ -128,6 +130,11 @@ _HOME = {
     "drop_answers": "questions.history.answers",
     "export_to_mlflow": "questions.history.export_mlflow",
     "import_runs": "questions.history.importing",
+    "simulate_nights": "questions.history.simulate",
+    "BudgetOutcome": "results.nights",
+    "NightAcknowledgement": "results.nights",
+    "NightAlarm": "results.nights",
+    "NightSimulation": "results.nights",
     "keep_run": "questions.history.keep",
     "open_history": "history.store",
     "Task": "evaluate.task.task",
@@ -176,6 +183,7 @@ __all__ = [
     "AuditedScore",
     "Bisect",
     "BisectedCommit",
+    "BudgetOutcome",
     "Certificate",
     "CheckedPart",
     "Comparison",
@@ -194,6 +202,9 @@ __all__ = [
     "Lint",
     "Listing",
     "Measurement",
+    "NightAcknowledgement",
+    "NightAlarm",
+    "NightSimulation",
     "PartOverlap",
     "PastRun",
     "Plan",
@@ -265,6 +276,7 @@ __all__ = [
     "run",
     "run_suite",
     "show_reference",
+    "simulate_nights",
     "split",
 ]
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from questions.bisect.repositories import make
+from questions.history.night_samples import dated_nights
 from steelyard.cli.main import main
 from steelyard.render.formats import FORMATS as FORMATS_OF_RESULTS
 from steelyard.results.base import Result
@@ -217,6 +218,7 @@ def _listed() -> Iterator[tuple[str, Asked]]:
     yield "removed", ask("references", "remove", "changed", "new", "--reason", "no longer served")
     yield "history", ask("history", *HISTORY, "--limit", "8")
     yield "drift", ask("history", *HISTORY, "--task", "nights", "--model", "m", "--drift", "--draws", "500")
+    yield "nights", ask("history", "simulate", "--history", "sqlite:///nights.db", "--false-alarms", "0.1", "--false-alarms", "12")
     ends = ("v1.2..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--quiet")
     yield "bisect", ask("bisect", *ends, to="-o", where="repository", after=("--", "python3", "evaluate.py"))
     yield "certificate", ask("certify", "--only", "a proportion: coverage*", "--jobs", "1")
@@ -364,6 +366,7 @@ def _standing_in(folder: Path) -> Iterator[None]:
         place, there = SAMPLES / name, folder / "desk" / name
         shutil.copytree(place, there) if place.is_dir() else shutil.copy(place, there)
     make(folder, commits=16, first_bad=9, flaky=0.0, unbuilt=(8,))
+    dated_nights(f"sqlite:///{folder / 'desk' / 'nights.db'}")
     before, path, loaded = dict(os.environ), list(sys.path), set(sys.modules)
     kept = {name: value for name, value in before.items() if name in KEPT}
     os.environ.clear()

@@ -26,6 +26,7 @@ KINDS = {
         "init",
         "history",
         "drift",
+        "nights",
         "certificate",
         "dry_run",
         "doctor",

@@ -13,7 +13,8 @@ from urllib.parse import unquote, urlencode
 
 from starlette.datastructures import Headers
 
-from steelyard.history.store import open_history
+from steelyard.history.nights import FIXED, NIGHT, REFERENCE, JudgedValues, NightEvent, ValueParcel, add_events
+from steelyard.history.store import History, open_history
 from steelyard.questions.guard.check import check
 from steelyard.questions.record.record import record
 from steelyard.web.app import make_app
@@ -150,4 +151,30 @@ def make_project(root: Path, *, nights: int = 12, items: int = 300) -> Project:
         kept = history.append(verdict, items=worse, time=START + timedelta(days=1), by=PLANTED, commit=PLANTED, protocol={PLANTED: "v2"})
         runs["planted"] = kept
         runs["planted task"] = history.append(verdict, task=PLANTED, items=worse, time=START + timedelta(hours=5))
+        _add_nights(history)
     return Project(root=root, url=url, runs=runs)
+
+
+def _add_nights(history: History) -> None:
+    """Twenty nights of a suite: worse from the tenth, acknowledged after the fourteenth; planted names everywhere."""
+    rng = random.Random(5)
+    usual = {f"{PLANTED}{i}": int(i % 6 > 0) for i in range(60)}
+
+    def add(place: int, kind: str, facts: dict[str, Any], parcel: ValueParcel, night: str | None = None) -> None:
+        when = (START + timedelta(days=place)).isoformat()[:19]
+        event = NightEvent(series=PLANTED, place=place, kind=kind, facts=facts, night=night, time=when, by=PLANTED, commit=PLANTED)
+        add_events(history, [event], parcel=parcel)
+
+    def tasks(loss: float, parcel: ValueParcel) -> dict[str, Any]:
+        scores = outcomes(rng, usual, 0.03, loss)
+        return {PLANTED: parcel.add(JudgedValues(ids=list(scores), values=[float(x) for x in scores.values()]))}
+
+    parcel = ValueParcel()
+    add(0, REFERENCE, {"runs": [{"run": f"r{i}", "tasks": tasks(0.0, parcel)} for i in range(3)]}, parcel)
+    budget = {"false_alarms_per_year": 1.0, "runs_per_year": 365.0, "confirm": False, "target": "items"}
+    for place in range(1, 22):
+        parcel = ValueParcel()
+        if place == 15:
+            add(place, FIXED, {"reason": PLANTED}, parcel)
+        else:
+            add(place, NIGHT, {"tasks": tasks(0.5 if 10 <= place < 15 else 0.0, parcel), "budget": budget}, parcel, f"{PLANTED}{place}")

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -53,6 +54,8 @@ def every_page(ids: Mapping[str, str]) -> dict[str, str]:
         "series": plain_link("/series", **GSM, metric="accuracy"),
         "planted series": plain_link("/series", task="planted", **planted),
         "drift": plain_link("/drift", **GSM),
+        "nights": "/nights",
+        "planted nights": plain_link("/nights", series=PLANTED),
         "run": f"/runs/{b}",
         "planted run": f"/runs/{ids['planted']}",
         "planted task": f"/runs/{ids['planted task']}",
@@ -267,3 +270,19 @@ def test_an_empty_history_says_how_to_fill_it(tmp_path: Any) -> None:
     assert "No runs yet" in visitor.get("/").text
     assert visitor.get("/runs").status == 200
     assert "No references" in visitor.get("/references").text
+
+
+def test_nights_show_the_evidence_its_line_the_alarms_and_who_acknowledged_them(project: Project) -> None:
+    page = project.visitor().get("/nights").text
+    assert "Evidence over time" in page
+    assert "alarm line: 365" in page
+    assert "alarm: regression" in page
+    assert "a regression that nobody has acknowledged" in page
+    assert "On average at most about 1 false alarm a year over the whole suite" in page
+    assert "Acknowledgements" in page
+
+
+def test_without_nights_the_page_says_how_to_have_some(project: Project, tmp_path: Path) -> None:
+    open_history(f"sqlite:///{tmp_path}/runs.db").close()
+    visitor = project.visitor(history=f"sqlite:///{tmp_path}/runs.db")
+    assert "No nights yet." in visitor.get("/nights").text

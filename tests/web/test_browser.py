@@ -94,7 +94,7 @@ def paths(project: Project) -> list[str]:
         ),
         *(plain_link(each, **asked) for each in ("/series", "/reference") for asked in (GSM, BAD)),
         *(f"/runs/{project.ids[name]}{end}" for name in ("gsm8k-11", "planted") for end in ("", "/record")),
-        *(plain_link("/drift", **GSM), "/nowhere"),
+        *(plain_link("/drift", **GSM), "/nights", "/nowhere"),
     ]
 
 

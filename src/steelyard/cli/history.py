@@ -17,9 +17,9 @@ TABLES = (".csv", ".jsonl")
 
 
 class HistoryGroup(CommandGroup):
-    """`history`, with `history export` and `history import` below it."""
+    """`history`, with `history export`, `history import` and `history simulate` below it."""
 
-    below = ("export", "import")
+    below = ("export", "import", "simulate")
 
 
 @verb_command(OPTIONS, kind=HistoryGroup)
@@ -38,6 +38,7 @@ def history(given: Given) -> None:
       steelyard history --drop-answers --until 2026-10-01
       steelyard history import nightly.log junit.xml
       steelyard history export --to mlflow:http://127.0.0.1:5000
+      steelyard history simulate --false-alarms 1 --false-alarms 4
     """
     if click.get_current_context().invoked_subcommand is not None:
         _refuse_before()
@@ -65,7 +66,7 @@ def history(given: Given) -> None:
 
 
 def _refuse_before() -> None:
-    """An option before `import` or `export` would be passed over."""
+    """An option before the name of a command below would be passed over."""
     context = click.get_current_context()
     given = [
         param.opts[-1] for param in context.command.params if context.get_parameter_source(param.name or "") == ParameterSource.COMMANDLINE

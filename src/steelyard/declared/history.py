@@ -77,3 +77,28 @@ EXPORT = (
     *(option for option in OPTIONS if option.name in USED["--export"]),
     Option(name="experiment", metavar="NAME", help="Experiment of MLflow, made if it is not there.  [default: steelyard]"),
 )
+
+SIMULATE = (
+    Option(
+        name="history",
+        kind="input",
+        metavar="URL",
+        help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+    ),
+    Option(name="series", metavar="NAME", help="Series of nights, if the history has several."),
+    Option(
+        name="false_alarms",
+        type=float,
+        metavar="RATE",
+        repeat=True,
+        help="False alarms a year to try. Repeatable.  [default: 0.1, 1, 4 and 12]",
+    ),
+    Option(name="runs_per_year", type=float, help="Nights a year.  [default: as the suite says]"),
+    Option(
+        name="target",
+        choices=("items", "runs"),
+        help="What a regression is about: new items of this kind, or these very items.  [default: as the suite says]",
+    ),
+    Option(name="nights", type=int, least=1, help="Count only the newest nights; earlier ones are their baseline.  [default: all]"),
+    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+)

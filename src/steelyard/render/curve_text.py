@@ -75,6 +75,12 @@ def even_scale(low: float, high: float, most: int) -> Scale:
     return Scale(low, high, *_even_ticks(low, high, most))
 
 
+def log_scale(low: float, high: float, most: int) -> Scale:
+    """By the logarithm from `low` to `high`, both above 0, with at most `most` ticks."""
+    ticks = _log_ticks(low, high, most)
+    return Scale(low, high, tuple(ticks), tuple(_tick_text(tick, 0) for tick in ticks), True)
+
+
 def _mark(curve: Curve) -> tuple[Place, ...]:
     return () if curve.mark is None else (curve.mark,)
 

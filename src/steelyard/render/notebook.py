@@ -83,6 +83,7 @@ DRAWINGS = {
     "Verdict": "verdict.gap_forest",
     "Suite": "suite.suite_forest",
     "Drift": "history.drift_plane",
+    "NightSimulation": "nights.nights_plane",
     "Certificate": "certificate.certificate_forest",
 }
 

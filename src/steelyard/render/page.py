@@ -403,6 +403,7 @@ PAGES: dict[str, str | Builder] = {
     "ProjectInit": "references.init_page",
     "RunList": "history.run_list_page",
     "Drift": "history.drift_page",
+    "NightSimulation": "nights.nights_page",
     "PostedComment": "comment.comment_page",
     "Certificate": "certificate.certificate_page",
 }

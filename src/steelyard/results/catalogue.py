@@ -16,6 +16,7 @@ from steelyard.results import (  # noqa: F401 - each adds its kinds
     history,
     learning_curve,
     measurement,
+    nights,
     plan,
     references,
     split,

@@ -142,6 +142,7 @@ def make_app(serving: Serving) -> ASGIApp:
         Route("/runs", _page(looking.runs)),
         Route("/series", _page(looking.series)),
         Route("/drift", _page(looking.drift)),
+        Route("/nights", _page(looking.nights)),
         Route("/compare", _page(looking.compare)),
         Route("/plan", _page(plan)),
         Route("/references", _page(approving.references)),

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from steelyard.questions.history.chart import CHANGE, OWN, ChartPoint
 from steelyard.render.curve_text import Scale, even_scale
 from steelyard.render.digits import figure
-from steelyard.render.pictures.canvas import GOAL, INK, SEEN, line, picture, share, text, words
+from steelyard.render.pictures.canvas import GOAL, SEEN, line, picture, share, text, words
 from steelyard.render.pictures.plane import BELOW, HEIGHT, KEY, TOP, Plane
+from steelyard.render.pictures.plane import SHAPES as MARKS
+from steelyard.render.pictures.time_scale import seconds, time_scale
 from steelyard.results.history import PastRun
 
 WIDE, TALL = 170, 38  # of a small picture
 # A verdict is a shape first: a disc, a cross, an open triangle; a record is a square, a run without a verdict a ring.
 SHAPES = {
-    "pass": '<circle r="4.5" class="dot pass" fill="{seen}"/>',
-    "regression": '<path d="M-5-5L5 5M-5 5L5-5" class="mark regression" stroke="{goal}" stroke-width="3" stroke-linecap="round"/>',
-    "inconclusive": '<path d="M0-6L6 5H-6Z" class="mark inconclusive paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
-    "record": '<rect x="-4.5" y="-4.5" width="9" height="9" class="mark record paper" fill="#fff" stroke="{ink}" stroke-width="2"/>',
-    "none": '<circle r="4" class="mark none paper" fill="#fff" stroke="{seen}" stroke-width="2"/>',
+    "pass": f'<circle r="4.5" class="dot pass" fill="{SEEN}"/>',
+    "regression": MARKS["cross"],
+    "inconclusive": MARKS["triangle"],
+    "record": MARKS["square"],
+    "none": f'<circle r="4" class="mark none paper" fill="#fff" stroke="{SEEN}" stroke-width="2"/>',
 }
 BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, added to the reference"}
 NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "recorded", "none": "no verdict"}
-EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC).timestamp(), datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-MOST_TICKS = 5.5  # along the time
-HOURS, MONTHS = (1, 3, 6, 12, 24, 48, 168, 336), (1, 2, 3, 6, 12, 24, 60, 120, 600)
 _SMALL = 'font-size="12"'
 
 
 def shape_of(run: PastRun) -> str:
     """The name of the shape that a run has."""
     return run.verdict if run.verdict in SHAPES else "record" if run.command == "record" else "none"
-
-
-def _shape(name: str) -> str:
-    return SHAPES[name].format(seen=SEEN, goal=GOAL, ink=INK)
-
-
-def seconds(time: str) -> float:
-    """A time of the history as a number."""
-    return datetime.fromisoformat(time).timestamp()
 
 
 # ---- small ---------------------------------------------------------------------------------------------------------------
@@ -69,9 +58,9 @@ def small_picture(runs: Sequence[PastRun], title: str) -> str:
         parts.insert(0, f'<line x1="2" y1="{y:.1f}" x2="{WIDE - 2}" y2="{y:.1f}" class="goal" stroke="{GOAL}" stroke-dasharray="4 3"/>')
     for run, (x, y) in zip(known, places, strict=True):
         if run.verdict == "regression":
-            parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.6)">{_shape("regression")}</g>')
+            parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.6)">{SHAPES["regression"]}</g>')
     x, y = places[-1]
-    parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.75)">{_shape(shape_of(known[-1]))}</g>')
+    parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.75)">{SHAPES[shape_of(known[-1])]}</g>')
     told = f"{len(values)} values from {figure(values[0])} to {figure(values[-1])}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic small" width="{WIDE}" height="{TALL}" viewBox="0 0 {WIDE} {TALL}" '
@@ -87,7 +76,7 @@ def series_picture(points: Sequence[ChartPoint], title: str, metric: str) -> str
     known = [point for point in points if point.run.estimate is not None]
     if not known:
         return ""
-    x, y = _time_scale([seconds(p.run.time) for p in known]), _value_scale(known)
+    x, y = time_scale([seconds(p.run.time) for p in known]), _value_scale(known)
     plane = Plane(title=title, x_name="time (UTC)", y_name=metric, x=x, y=y, lines=())
     parts = [*plane.axes(), *_lines(known, plane), *_marks(known, plane), *_key(known)]
     first, last = known[0].run, known[-1].run
@@ -106,32 +95,6 @@ def _value_scale(points: Sequence[ChartPoint]) -> Scale:
         seen += [value for value in (p.run.estimate, p.low, p.high, p.run.threshold) if value is not None]
     room = (max(seen) - min(seen)) * 0.06
     return even_scale(min(seen) - room, max(seen) + room, 6)
-
-
-def _time_scale(times: Sequence[float]) -> Scale:
-    low, high = min(times), max(times)
-    if low == high:
-        low, high = low - 43_200, high + 43_200
-    room = (high - low) * 0.03
-    low, high = max(low - room, EARLIEST), min(high + room, LATEST)
-    ticks = _moments(low, high)
-    said = "%m-%d %H:%M" if high - low < 3 * 86_400 else "%Y-%m-%d"
-    return Scale(low, high, ticks, tuple(datetime.fromtimestamp(each, UTC).strftime(said) for each in ticks))
-
-
-def _moments(low: float, high: float) -> tuple[float, ...]:
-    """Some round moments between two: whole hours, days, weeks, or firsts of a month."""
-    first = datetime.fromtimestamp(low, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    hours = next((each for each in HOURS if (high - low) / (3600 * each) <= MOST_TICKS), None)
-    if hours is not None:
-        many = int((high - low) / (3600 * hours)) + 26
-        found = [first.timestamp() + 3600 * hours * i for i in range(many)]
-    else:
-        months = next((each for each in MONTHS if (high - low) / (30.4 * 86_400 * each) <= MOST_TICKS), MONTHS[-1])
-        begin = first.year * 12 + (first.month - 1) // months * months
-        ends = range(begin, begin + int((high - low) / (28 * 86_400)) + 2 * months, months)
-        found = [datetime(each // 12, each % 12 + 1, 1, tzinfo=UTC).timestamp() for each in ends if each < 9999 * 12]
-    return tuple(each for each in found if low <= each <= high)
 
 
 def _lines(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
@@ -162,7 +125,7 @@ def _marks(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
         parts.append(
             f'<a href="/runs/{words(run.id)}" class="point" data-told="{words(said)}" aria-label="{words(said)}">'
             f'<svg x="{share(across)}" y="{plane.down(_value(run)):.1f}" overflow="visible"><title>{words(said)}</title>'
-            f'<circle r="9" class="reach" fill="transparent"/>{_shape(shape_of(run))}</svg></a>'
+            f'<circle r="9" class="reach" fill="transparent"/>{SHAPES[shape_of(run)]}</svg></a>'
         )
     return parts
 
@@ -197,6 +160,6 @@ def _key(points: Sequence[ChartPoint]) -> list[str]:
         elif kind == "goal":
             parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="goal" stroke="{GOAL}" stroke-width="2" stroke-dasharray="7 4"/>')
         else:
-            parts.append(f'<g transform="translate(15 {y})">{_shape(kind)}</g>')
+            parts.append(f'<g transform="translate(15 {y})">{SHAPES[kind]}</g>')
         parts.append(f'<g transform="translate(40 0)">{text(0, y + 4, said, more=_SMALL)}</g>')
     return parts

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     import jinja2
 
 LONGEST = 2_000  # letters of a parameter
-NAV = (("/", "Overview"), ("/runs", "Runs"), ("/references", "References"), ("/compare", "Compare"), ("/plan", "Plan"))
+NAV = (
+    ("/", "Overview"),
+    ("/runs", "Runs"),
+    ("/nights", "Nights"),
+    ("/references", "References"),
+    ("/compare", "Compare"),
+    ("/plan", "Plan"),
+)
 
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:

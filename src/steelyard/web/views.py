@@ -155,6 +155,25 @@ def drift(request: Request) -> Response:
     return page(request, "part.page.html.j2", title="Drift", part=part_of(answer), back=("/series", wanted, "Back to the series"))
 
 
+def nights(request: Request) -> Response:
+    """The nights of a suite: the evidence over time with its alarm line, alarms, acknowledgements, and what is claimed."""
+    from steelyard.questions.history.nights import night_series
+    from steelyard.questions.history.simulate import simulate_nights
+
+    with serving_of(request).opened() as history:
+        names = night_series(history)
+        chosen = asked(request, "series", names[0] if len(names) == 1 else None)
+        answer = None if chosen is None else simulate_nights(history, series=chosen, false_alarms=())
+    return page(
+        request,
+        "nights.html.j2",
+        title="Nights" if chosen is None else f"Nights of {chosen}",
+        names=names,
+        asked={"series": chosen},
+        part=None if answer is None else part_of(answer),
+    )
+
+
 # ---- one run ---------------------------------------------------------------------------------------------------------------
 
 

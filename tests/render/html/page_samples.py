@@ -13,6 +13,7 @@ from steelyard.results.certificate import Certificate, Held, Precise, Preferred,
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Drift, PastRun, RunList
+from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 from steelyard.results.verdict import Recorded
 
@@ -132,6 +133,34 @@ def long_table() -> dict[str, list[str]]:
     }
 
 
+NIGHTS = NightSimulation(
+    place="sqlite:///runs.db",
+    series="main",
+    runs_per_year=365.0,
+    nights=("n1", "n2", "n3", "n4"),
+    times=tuple(f"2026-11-0{i}T02:00:00" for i in (1, 2, 3, 4)),
+    earlier=3,
+    budgets=(
+        BudgetOutcome(
+            false_alarms_per_year=1.0,
+            line=365.0,
+            as_judged=True,
+            red_nights=1,
+            evidence=(0.0, 4000.0, None, 2.5),
+            alarms=(
+                NightAlarm(
+                    night="n2", time="2026-11-02T02:00:00", verdict="regression", evidence=4000.0, since="n2", named=("t",), fell=("t: q1",)
+                ),
+            ),
+        ),
+        BudgetOutcome(false_alarms_per_year=0.01, line=36500.0, alarms=(), evidence=(0.0, 4000.0, 9.0, 2.5)),
+    ),
+    acknowledgements=(NightAcknowledgement(time="2026-11-03T09:00:00", how="fixed", by="ada", reason="reverted"),),
+    claim="About one false alarm a year.",
+    conclusion="4 nights of main.",
+)
+
+
 @cache
 def samples() -> dict[str, Any]:
     """By name. Asking takes a second or two, once."""
@@ -209,6 +238,7 @@ def samples() -> dict[str, Any]:
         "history": RunList(
             place="sqlite:///runs.db", runs=(PastRun(id="0f7d63ca", time="2026-11-01T10:00:00Z", command="check", task="t", model="m"),)
         ),
+        "nights": NIGHTS,
         "drift": Drift(
             task="t",
             model="m",

@@ -113,11 +113,13 @@ def replay(
     false_alarms_per_year: float | None = None,
     runs_per_year: float | None = None,
     target: str | None = None,
+    known: dict[Any, Any] | None = None,
 ) -> Replayed:
     """replay(nights_of(store, series)) -> Replayed: every night judged again, in order, by what is stored.
 
     Without settings each night has the budget it was judged with, and the decisions are those that were made then. With a setting,
     all nights are judged as if it had been so from the first; an acknowledgement of a regression that then is none does nothing.
+    known: one dict for several replays of the same nights, so that what does not depend on the budget is worked out once.
     """
     given = {"false_alarms": false_alarms_per_year, "runs_per_year": runs_per_year, "target": target}
     other = {name: value for name, value in given.items() if value is not None}
@@ -126,7 +128,7 @@ def replay(
     watch: NightlyWatch | None = None
     judged, decisions = [], []
     for one in nights:
-        watch, decision = step(watch, one, other=other)
+        watch, decision = step(watch, one, other=other, known=known)
         if decision is not None:
             judged.append(one)
             decisions.append(decision)
@@ -135,13 +137,13 @@ def replay(
 
 
 def step(
-    watch: NightlyWatch | None, one: StoredNight, *, other: Mapping[str, Any] | None = None
+    watch: NightlyWatch | None, one: StoredNight, *, other: Mapping[str, Any] | None = None, known: dict[Any, Any] | None = None
 ) -> tuple[NightlyWatch, NightDecision | None]:
     """The watch after one more event, and what a night came to. other: settings that stand for those of the event."""
     other = other or {}
     if one.kind == REFERENCE:
         if watch is None:
-            return NightlyWatch(one.reference, ranges=one.ranges, **other), None
+            return NightlyWatch(one.reference, ranges=one.ranges, known=known, **other), None
         watch.restart(one.reference, ranges=one.ranges)
         return watch, None
     assert watch is not None

@@ -12,6 +12,7 @@ from steelyard.render.terminal import label
 
 STYLES = {"zero": "-", "margin": "--", "theta": ":", "reference": "--"}
 LINES = {"line": (SEEN, "-"), "goal": (GOAL, "--"), "other": (GOAL, ":")}
+MARKERS = {"cross": "x", "triangle": "^", "square": "s", "tick": "|"}
 
 
 def figure_of(drawing: Forest | Plane) -> Any:
@@ -58,8 +59,8 @@ def _plane(axes: Any, plane: Plane) -> None:
         low, high = plane.band
         axes.fill_between([x for x, _ in low], [y for _, y in low], [y for _, y in high], color=SEEN, alpha=0.18, label=plane.band_name)
     for each in plane.lines:
-        colour, style = LINES[each.sort]
-        marker = "o" if each.dots else None
+        colour, style = (GOAL, "none") if each.shape else LINES[each.sort]
+        marker = MARKERS[each.shape] if each.shape else "o" if each.dots else None
         xs, ys = [x for x, _ in each.places], [y for _, y in each.places]
         axes.plot(xs, ys, linestyle=style, color=colour, marker=marker, label=_words(each.name or EMPTY))
     if plane.seen:
@@ -70,6 +71,11 @@ def _plane(axes: Any, plane: Plane) -> None:
         axes.plot([plane.mark[0]], [plane.mark[1]], "o", color=GOAL, markersize=8, label="answer")
     if plane.x.log:
         axes.set_xscale("log")
+    if plane.y.log:
+        axes.set_yscale("log")
+        axes.set_ylim(plane.y.low, plane.y.high)
+    if plane.x_is_time:
+        axes.set_xticks(plane.x.ticks, plane.x.texts)
     axes.set_xlabel(_words(plane.x_name))
     axes.set_ylabel(_words(plane.y_name))
     axes.legend(fontsize=8)

@@ -9,6 +9,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.render.curve_text import Place, Scale, even_scale, sorted_line, x_scale, y_scale
 from steelyard.render.digits import figure
 from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
+from steelyard.render.pictures.time_scale import moment_text
 from steelyard.render.terminal import shorten
 from steelyard.results.plan import Curve, Plan
 
@@ -16,17 +17,27 @@ HEIGHT, TOP, BELOW, KEY = 250, 26, 44, 18  # of the drawing, above it for the na
 LEFT, RIGHT = 0.11, 0.98
 FINE = 1000  # units of the drawing inside, which is stretched to its place
 STROKES = {"line": ("line", SEEN, ""), "goal": ("goal", GOAL, "7 4"), "other": ("goal", GOAL, "2 4")}
+SHAPES = {  # around 0, 0; they differ by more than their colour
+    "cross": f'<path d="M-5-5L5 5M-5 5L5-5" class="mark regression" stroke="{GOAL}" stroke-width="3" stroke-linecap="round"/>',
+    "triangle": f'<path d="M0-6L6 5H-6Z" class="mark inconclusive paper" fill="#fff" stroke="{SEEN}" stroke-width="2"/>',
+    "square": f'<rect x="-4.5" y="-4.5" width="9" height="9" class="mark record paper" fill="#fff" stroke="{INK}" stroke-width="2"/>',
+    "tick": f'<path d="M0-5V5" class="mark regression" stroke="{GOAL}" stroke-width="2"/>',
+}
 SHOWN_LETTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Places joined; `sort` is one of STROKES, which differ by dashes as well as by colour. `dots` marks every place."""
+    """Places joined; `sort` is one of STROKES, which differ by dashes as well as by colour. `dots` marks every place.
+
+    shape: places that are not joined, each one of SHAPES.
+    """
 
     name: str
     places: Sequence[Place]
     sort: str = "line"
     dots: bool = False
+    shape: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +56,7 @@ class Plane:
     goal: float | None = None
     goal_name: str = "goal"
     mark: Place | None = None
+    x_is_time: bool = False
 
     def told(self) -> str:
         """The picture in words."""
@@ -52,11 +64,15 @@ class Plane:
         for each in self.lines:
             if each.places:
                 (x0, y0), (x1, y1) = each.places[0], each.places[-1]
-                parts.append(f"{each.name}: from {figure(y0)} at {figure(x0)} to {figure(y1)} at {figure(x1)}")
+                ends = f"from {figure(y0)} at {self.told_x(x0)} to {figure(y1)} at {self.told_x(x1)}"
+                parts.append(f"{each.name}: {len(each.places):,}" if each.shape else f"{each.name}: {ends}")
         parts += [f"{len(self.seen):,} points seen"] if self.seen else []
         parts += [f"{self.goal_name} {figure(self.goal)}"] if self.goal is not None else []
         parts += [f"answer {self.x_name} {figure(self.mark[0])}"] if self.mark is not None else []
         return "; ".join(parts) + "."
+
+    def told_x(self, x: float) -> str:
+        return moment_text(x) if self.x_is_time else figure(x)
 
     def svg(self, *, alone: bool = False) -> str:
         """As SVG text."""
@@ -92,6 +108,8 @@ class Plane:
         for each in self.lines:
             kind, colour, dash = STROKES[each.sort]
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
+            if each.shape:
+                continue
             parts.append(
                 f'<polyline class="{kind}" points="{self.path(each.places)}" fill="none" stroke="{colour}" stroke-width="2.2"'
                 f'{dashed} vector-effect="non-scaling-stroke"/>'
@@ -115,7 +133,12 @@ class Plane:
         parts += [dot(self.across(x), self.down(y), f'class="whisker" fill="none" stroke="{SEEN}"', 3) for x, y in self.seen]
         for each in self.lines:
             kind, colour, _ = STROKES[each.sort]
-            if each.dots:
+            if each.shape:
+                parts += [
+                    f'<svg x="{share(self.across(x))}" y="{self.down(y):.1f}" overflow="visible">{SHAPES[each.shape]}</svg>'
+                    for x, y in each.places
+                ]
+            elif each.dots:
                 paint = f'class="dot" fill="{colour}"' if kind == "line" else f'class="{kind}" fill="none" stroke="{colour}"'
                 parts += [dot(self.across(x), self.down(y), paint, 3.5) for x, y in each.places]
         if self.mark is not None:
@@ -126,7 +149,7 @@ class Plane:
 
     def _keys(self) -> list[tuple[str, str]]:
         """What each stroke means, as (sort, words)."""
-        found = [(each.sort, each.name) for each in self.lines]
+        found = list(dict.fromkeys((each.shape or each.sort, each.name) for each in self.lines))  # a line may have gaps
         found += [("band", self.band_name)] if self.band is not None else []
         found += [("seen", "seen")] if self.seen else []
         found += [("goal", f"{self.goal_name}: {figure(self.goal)}")] if self.goal is not None else []
@@ -141,6 +164,8 @@ class Plane:
                 kind, colour, dash = STROKES[sort]
                 dashed = f' stroke-dasharray="{dash}"' if dash else ""
                 parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="{kind}" stroke="{colour}" stroke-width="2.2"{dashed}/>')
+            elif sort in SHAPES:
+                parts.append(f'<g transform="translate(15 {y})">{SHAPES[sort]}</g>')
             elif sort == "band":
                 parts.append(f'<rect x="0" y="{y - 6}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>')
             elif sort == "seen":

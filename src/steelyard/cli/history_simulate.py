@@ -1,0 +1,25 @@
+"""`steelyard history simulate`: what the stored nights of a suite give with other budgets of false alarms."""
+
+from __future__ import annotations
+
+from steelyard.cli.command import Given, verb_command
+from steelyard.declared.history import SIMULATE
+
+
+@verb_command(SIMULATE, "simulate", short_help="replay stored nights with other budgets of false alarms")
+def simulate_(given: Given) -> None:
+    """Replay the stored nights of a suite with several budgets: which nights would have alarmed?
+
+    Nights are stored by `check --suite` with a budget and a history. The first row is as they were judged; a further row has its
+    number of false alarms a year from the first night on. Nothing is changed in the history.
+
+    \b
+    Examples:
+      steelyard history simulate
+      steelyard history simulate --series main --false-alarms 0.1 --false-alarms 1 --false-alarms 4
+      steelyard history simulate --nights 90 --format markdown
+      steelyard history simulate --history sqlite:///runs.db -o nights.html
+    """
+    from steelyard.questions.history.simulate import simulate_nights
+
+    given.answer(simulate_nights(**given.keywords()))

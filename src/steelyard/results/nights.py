@@ -1,0 +1,87 @@
+"""The nights of a suite, judged again: what each budget of false alarms would have given."""
+
+from __future__ import annotations
+
+from steelyard.late_dataclass import dataclass
+from steelyard.results.base import Result, ResultPart
+
+# What a budget promises, and what it does not; F stands for the false alarms a year.
+CLAIM = (
+    "On average at most about {budget} over the whole suite, if nothing but chance differs between runs (same items, "
+    "protocol and noise) and runs are independent from night to night."
+)
+NOT_CLAIMED = (
+    "Not claimed: anything about new items where a night is called changed, and losses slower than the baseline learns "
+    "(history --drift looks for those)."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightAlarm(ResultPart):
+    """A night on which the evidence crossed the line.
+
+    verdict: regression, or changed (worse on these very items; not shown for new ones). since, since_time: the first night of the
+    change. named: tasks that are shown to be worse for new items. fell: "task: item" that fell most.
+    """
+
+    night: str
+    time: str
+    verdict: str
+    evidence: float
+    since: str | None = None
+    since_time: str | None = None
+    named: tuple[str, ...] = ()
+    fell: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightAcknowledgement(ResultPart):
+    """Somebody acknowledged a regression: accept (it is intended) or fixed (its cause is gone)."""
+
+    time: str
+    how: str
+    by: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetOutcome(ResultPart):
+    """What one budget gives on these nights.
+
+    as_judged: each night by the budget it was judged with, as it was decided; else all nights by this one. line: the evidence from
+    which a night alarms. red_nights: nights after a regression that nobody had acknowledged; they are not judged. evidence: of each
+    night, None for those.
+    """
+
+    false_alarms_per_year: float
+    line: float
+    alarms: tuple[NightAlarm, ...]
+    evidence: tuple[float | None, ...]
+    as_judged: bool = False
+    red_nights: int = 0
+
+    @property
+    def regressions(self) -> int:
+        return sum(alarm.verdict == "regression" for alarm in self.alarms)
+
+    @property
+    def changes(self) -> int:
+        return len(self.alarms) - self.regressions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NightSimulation(Result):
+    """The stored nights of a suite, replayed with one or more budgets. `times` and `nights` go with `evidence` of each budget."""
+
+    KIND = "nights"
+
+    place: str
+    series: str
+    runs_per_year: float
+    nights: tuple[str, ...]
+    times: tuple[str, ...]
+    earlier: int
+    budgets: tuple[BudgetOutcome, ...]
+    acknowledgements: tuple[NightAcknowledgement, ...] = ()
+    claim: str = ""
+    conclusion: str = ""
