@@ -69,7 +69,7 @@ def suite_evidence(pool: FloatArray, tasks: FloatArray) -> float:
 
 
 def alarm_line(false_alarms: float, runs_per_year: float) -> float:
-    """The evidence from which a night alarms: runs a year over the false alarms allowed in a year.
+    """The evidence from which a night alarms: runs a year over the false alarms allowed in a year. Reference: ShinRamdasRinaldo2024.
 
     >>> alarm_line(1, 365), alarm_line(0.1, 365)
     (365.0, 3650.0)
