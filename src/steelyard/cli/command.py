@@ -17,6 +17,7 @@ from dataclasses import fields, is_dataclass
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -249,9 +250,13 @@ class Group(click.Group):
 
 
 class CommandGroup(Command, Group):
-    """A command with others below it, each in a module of its own that is loaded when it is used: without them, it is itself."""
+    """A command with others below it, each loaded when it is used: without them, it is itself.
+
+    homes: the modules of those that are not in one of their own.
+    """
 
     below: tuple[str, ...] = ()
+    homes: Mapping[str, str] = MappingProxyType({})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.below)
@@ -259,7 +264,9 @@ class CommandGroup(Command, Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        found: click.Command = getattr(import_module(f"steelyard.cli.{self.name}_{cmd_name}"), f"{cmd_name}_")
+        found: click.Command = getattr(
+            import_module(f"steelyard.cli.{self.homes.get(cmd_name, f'{self.name}_{cmd_name}')}"), f"{cmd_name}_"
+        )
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ class HistoryGroup(CommandGroup):
     """`history`, with `history export`, `history import` and `history simulate` below it."""
 
     below = ("export", "import", "simulate")
+    homes = MappingProxyType({"export": "history_transfer", "import": "history_transfer", "simulate": "history_nights"})
 
 
 @verb_command(OPTIONS, kind=HistoryGroup)

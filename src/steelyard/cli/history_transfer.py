@@ -1,4 +1,4 @@
-"""`steelyard history export`: past runs logged to MLflow, or written to a file."""
+"""`steelyard history import` and `history export`: scores of another suite put into the history, past runs handed to others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.command import Given, told_while_reading, verb_command
-from steelyard.declared.history import EXPORT
+from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
+from steelyard.declared.history import EXPORT, IMPORT
 from steelyard.errors import UsageError
+
+
+@verb_command(IMPORT, "import", short_help="add the scores in logs of an accuracy suite")
+@click.argument("logs", nargs=-1, required=True, type=INPUT)
+def import_(logs: tuple[str, ...], given: Given) -> None:
+    """Add the scores in pytest logs and JUnit files of TensorRT-LLM's accuracy suite to the history.
+
+    Each hypothesis-testing report is judged anew by its own numbers. Its model is the test that printed it; its task is the
+    dataset that its evaluator named. Importing a file twice adds nothing. What could not be read is counted and shown.
+
+    Exit code 0: some scores were found, 3: none, or error.
+
+    \b
+    Examples:
+      steelyard history import nightly.log --history sqlite:///runs.db
+      steelyard history import results/*.xml
+      steelyard history import gsm8k.log --task gsm8k --model llama-3.1-8b
+    """
+    from steelyard.questions.history.importing import import_runs
+
+    given.answer(import_runs(*logs, **given.keywords()))
 
 
 @verb_command(EXPORT, "export", short_help="log past runs to MLflow, or write them to a file")

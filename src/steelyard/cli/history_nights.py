@@ -1,4 +1,4 @@
-"""`steelyard history simulate`: what the stored nights of a suite give with other budgets of false alarms."""
+"""The nights of a suite in the history: `history simulate` replays them with other budgets of false alarms."""
 
 from __future__ import annotations
 
