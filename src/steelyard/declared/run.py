@@ -65,6 +65,12 @@ OPTIONS = (
     ),
     Option(name="discordance", type=float, help="For --stopping sprt: share of items on which two healthy runs differ."),
     Option(name="looks", type=int, help="Number of planned looks, for mcnemar and lan-demets; the other rules plan none.  [default: 20]"),
+    Option(
+        name="strata",
+        choices=("auto", "none"),
+        help="auto asks items whose answers on record waver more often, and weights them back; none asks all alike.  [default: auto "
+        "where 4 or more answers per item are on record]",
+    ),
     Option(name="every", type=int, default=32, help="Items between two looks."),
     Option(name="n", type=int, help="Number of items to ask, a subset in hash order.  [default: the task's, else all]"),
     Option(name="seed", type=int, help="Random seed for the order of the items.  [default: the task's, else 0]"),
@@ -133,6 +139,7 @@ HOW = (
     "stopping",
     "looks",
     "every",
+    "strata",
     "discordance",
     "n",
     "seed",

@@ -143,9 +143,10 @@ def stopping_warning(source: Any) -> list[str]:
         return []
     if notes.ended and "looked" not in (notes.stopping or {}):
         return [f"this run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}"]
+    weights = "; items that waver were asked more often, which its column 'weight' makes up for" if notes.order == "hash/k" else ""
     return [
         f"this run stopped early on its own results after {notes.n:,} of {notes.available:,} items: methods for a fixed number of "
-        "items are overconfident here; the numbers that the run itself printed are adjusted"
+        f"items are overconfident here; the numbers that the run itself printed are adjusted{weights}"
     ]
 
 

@@ -45,6 +45,7 @@ ORDER = (
     "step",
     "spending",
     "kappa",
+    "strata",
     "alternative",
     "alpha",
     "beta",

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.exact_mcnemar import LOOKS
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
+from steelyard.infer.sequential.wavering import WaveringStrata
 from steelyard.items import Items, Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
@@ -41,7 +42,8 @@ class StoppingPlan:
     default was another. `every`: a look is due after so many further items (whole groups). `looks`: how many are planned, None
     with a rule that plans none. `n_max`: the items there are; `groups` and `largest_group`: in how many groups they lie, None
     without groups. `discordance` is the SPRT's guess. `score_range` and `range_from`: the range of scores, and whether the task,
-    the scorer or the record says so.
+    the scorer or the record says so. `answers`: the fewest on record to an item; `record`: the digest of that record. `strata`:
+    wavering items are asked more often, until they run out after `limit` items; None where all are asked alike.
     """
 
     kind: str | None
@@ -61,6 +63,10 @@ class StoppingPlan:
     binding: bool = True
     stopping: str | None = None
     range_from: str | None = None
+    answers: int = 1
+    record: str | None = None
+    strata: WaveringStrata | None = None
+    limit: int | None = None
 
     def rule(self) -> StoppingRule:
         """A fresh rule of this plan, that has looked at nothing yet."""
@@ -81,7 +87,13 @@ class StoppingPlan:
             score_range=self.score_range,
             discordance=self.discordance,
             largest_group=self.largest_group,
+            ends=None if self.strata is None else self.strata.ends,
         )
+
+    @property
+    def order(self) -> str:
+        """How the items were put into their order: by their hash, or by that over the factor of their stratum."""
+        return "hash" if self.strata is None else "hash/k"
 
     @property
     def taken(self) -> str:
@@ -114,12 +126,27 @@ class StoppingPlan:
     def as_earlier(self) -> StoppingPlan:
         """The plan as 0.1.0 would have made it."""
         known = None if self.range_from == "record" else self.score_range
-        return replace(self, stopping=None, range_from=None, score_range=known, looks=LOOKS if self.looks is None else self.looks)
+        looks = LOOKS if self.looks is None else self.looks
+        right_or_wrong = self.right_or_wrong and self.answers == 1  # means of several answers are neither
+        return replace(
+            self,
+            stopping=None,
+            range_from=None,
+            score_range=known,
+            looks=looks,
+            right_or_wrong=right_or_wrong,
+            answers=1,
+            record=None,
+            strata=None,
+            limit=None,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         out = {name: getattr(self, name) for name in self.__slots__}
         if self.stopping is None:
-            out = {name: value for name, value in out.items() if name not in ("stopping", "range_from")}
+            out = {name: value for name, value in out.items() if name not in SINCE_0_1_0}
+        else:
+            out |= {"strata": _plain_strata(self.strata), "order": self.order}
         return {**out, "score_range": None if self.score_range is None else list(self.score_range)}
 
     @classmethod
@@ -130,29 +157,67 @@ class StoppingPlan:
             for name in ("theta", "alpha", "beta", "margin", "every", "n_max", *counted):
                 if isinstance(plain[name], bool) or not isinstance(plain[name], int | float):
                     raise TypeError(f"{name} is {plain[name]!r}")
-            return cls(**{**plain, "score_range": None if ends is None else (float(ends[0]), float(ends[1]))})
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as fault:
+            known = {name: value for name, value in plain.items() if name != "order"}
+            known |= {"score_range": None if ends is None else (float(ends[0]), float(ends[1])), "strata": _strata_in(plain.get("strata"))}
+            made = cls(**known)
+            if made.order != plain.get("order", made.order):
+                raise ValueError(f"order is {plain['order']!r}")
+            return made
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError, UsageError) as fault:
             raise DataError(
                 f"The notes of the run that stopped early are damaged ({fault}).", got=str(fault), need="the notes as they were written"
             ) from None
 
 
+SINCE_0_1_0 = ("stopping", "range_from", "answers", "record", "strata", "limit")
+
+
+def _plain_strata(strata: WaveringStrata | None) -> dict[str, Any] | None:
+    """Strata as notes keep them: what they are made from, and what follows from it."""
+    if strata is None:
+        return None
+    k = dict(zip(strata.sizes, strata.factors, strict=True))
+    return {"answers": strata.answers, **strata.sizes, "factor": strata.factor, "k": k, "mean": strata.mean}
+
+
+def _strata_in(plain: Mapping[str, Any] | None) -> WaveringStrata | None:
+    if plain is None:
+        return None
+    made = WaveringStrata(**{name: plain[name] for name in ("answers", "stable", "wavering", "factor")})
+    if _plain_strata(made) != dict(plain):
+        raise ValueError("the strata have other factors than their sizes give")
+    return made
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedSeries:
-    """The items of a run in the order in which they were asked, beside their outcomes on record: means over repeats."""
+    """The items of a run in the order in which they were asked, beside their outcomes on record: means over repeats.
+
+    `k`: how often an item is asked, relative to the mean of its pool; None where all are asked alike.
+    """
 
     ids: tuple[str, ...]
     reference: FloatArray
     candidate: FloatArray
     group: tuple[str | None, ...]
+    k: FloatArray | None = None
 
     @property
     def differences(self) -> FloatArray:
         return self.candidate - self.reference
 
+    @property
+    def weighed(self) -> FloatArray:
+        """The differences, each over k of its item, so that their mean is that of the pool."""
+        return self.differences if self.k is None else self.differences / self.k
+
+    def mean(self, values: FloatArray) -> float:
+        """The mean of values of the items over the pool they were drawn from."""
+        return float(values.mean()) if self.k is None else float(np.average(values, weights=1 / self.k))
+
     def units(self, sign: int, *, grouped: bool) -> FloatArray:
         """What a rule looks at: one difference per item, or for each whole group the sum of them and how many they are."""
-        turned: FloatArray = sign * self.differences
+        turned: FloatArray = sign * self.weighed
         if not grouped:
             return turned
         _, first, member = np.unique(np.array([g or "" for g in self.group]), return_index=True, return_inverse=True)
@@ -161,11 +226,17 @@ class PairedSeries:
 
     def first(self, n: int) -> PairedSeries:
         """The first n items."""
-        return PairedSeries(ids=self.ids[:n], reference=self.reference[:n], candidate=self.candidate[:n], group=self.group[:n])
+        return PairedSeries(
+            ids=self.ids[:n],
+            reference=self.reference[:n],
+            candidate=self.candidate[:n],
+            group=self.group[:n],
+            k=None if self.k is None else self.k[:n],
+        )
 
 
-def series_of(reference: Items, run: Items, metric: Metric) -> PairedSeries:
-    """The matched items in the order of the run."""
+def series_of(reference: Items, run: Items, metric: Metric, strata: WaveringStrata | None = None) -> PairedSeries:
+    """The matched items in the order of the run, with k of their strata."""
     past, now = means_of(reference, metric), means_of(run, metric)
     lost = [key for key in now if key not in past]
     if lost:
@@ -176,11 +247,38 @@ def series_of(reference: Items, run: Items, metric: Metric) -> PairedSeries:
         )
     ids = tuple(now)
     groups = _groups(reference)
+    varies = {} if strata is None else stored_answers(reference, metric).variance
     return PairedSeries(
         ids=ids,
         reference=np.array([past[key] for key in ids]),
         candidate=np.array([now[key] for key in ids]),
         group=tuple(groups.get(key) for key in ids),
+        k=None if strata is None else strata.k([varies[key] > 0 for key in ids]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswers:
+    """What a record knows of single answers: the fewest to an item, and how much one answer to each item varies (0: all alike)."""
+
+    fewest: int
+    variance: Mapping[str, float]
+
+
+def stored_answers(items: Items, metric: Metric) -> StoredAnswers:
+    """The answers on record to each item, and their unbiased variance; 0 where there is one."""
+    values = item_values(items, metric)
+    assert values is not None  # the metric is judged item by item
+    assert items.id is not None
+    codes, first, member = np.unique(items.id.codes, return_index=True, return_inverse=True)
+    away = values - values[first][member]  # from the first answer: exactly 0 where all are alike
+    many = np.bincount(member)
+    total = np.bincount(member, weights=away)
+    squares = np.bincount(member, weights=away * away) - total * total / many
+    variance = np.maximum(squares, 0.0) / np.maximum(many - 1, 1)
+    return StoredAnswers(
+        fewest=int(many.min()),
+        variance={items.id.names[code]: float(v) for code, v in zip(codes.tolist(), variance.tolist(), strict=True)},
     )
 
 
@@ -326,7 +424,7 @@ def found_of(
 ) -> GuardOutcome:
     """What a rule that has ended says, in the words and the scale of a guard. `ended`: what ended the run before the rule could."""
     n = len(series.ids)
-    turned = guard.sign * series.differences
+    turned = guard.sign * series.weighed
     beyond = outside_of(series, plan)
     if beyond is None and ended is None:
         stopped, decision = rule.estimate(), rule.decision
@@ -371,8 +469,8 @@ def found_of(
         test=rule.name,
         p_value=stopped.p_value if decision == rule.decision else None,
         n=n,
-        value=float(series.candidate.mean()) * unit,
-        reference=float(series.reference.mean()) * unit,
+        value=series.mean(series.candidate) * unit,
+        reference=series.mean(series.reference) * unit,
         difference=scaled[0],
         lower=scaled[1],
         upper=scaled[2],
@@ -380,16 +478,18 @@ def found_of(
         mde=plan.theta * unit,
         threshold=None,
         flips=flips_of(series) if plan.right_or_wrong and plan.one_answer else None,
-        needed={"items": None, "more": None, "why": _undecided(n, beyond, ended)} if verdict == "inconclusive" else None,
+        needed={"items": None, "more": None, "why": _undecided(n, beyond, ended, plan)} if verdict == "inconclusive" else None,
         telling=_telling(series, guard),
         claim=_claim(rule, plan),
         details={"stopping": facts},
     )
 
 
-def _undecided(n: int, beyond: Outside | None, ended: Mapping[str, Any] | None) -> str:
+def _undecided(n: int, beyond: Outside | None, ended: Mapping[str, Any] | None, plan: StoppingPlan) -> str:
     if beyond is None and ended is not None:
         return str(ended["said"])
+    if beyond is None and plan.strata is not None and n < plan.n_max:
+        return f"all {plan.strata.wavering:,} wavering items were asked before a boundary was reached, and the others alone cannot decide"
     if beyond is None:
         return f"all {n:,} items were used before a boundary was reached"
     return f"{beyond.words}; declare the range that scores can have (range = [LOW, HIGH] in the task) and run again"

@@ -212,4 +212,6 @@ def _stopping_keys(found: GuardOutcome) -> dict[str, Any]:
         return {}
     settled, ends = facts["rule"], facts["rule"].get("range")
     keys = {"stopping": settled["rule"], "step": facts["plan"]["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
+    answers, strata = facts["plan"].get("answers", 1), facts["plan"].get("strata")
+    keys |= {"answers": answers if answers > 1 else None, "strata": None if strata is None else f"{strata['factor']:g}"}
     return {**keys, "spending": settled.get("spending"), "kappa": settled.get("kappa")}

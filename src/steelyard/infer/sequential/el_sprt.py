@@ -102,6 +102,7 @@ class EmpiricalLikelihoodSprt:
         """Continue, regression, pass or exhausted, after all the differences so far. `last`: there are no more."""
         x = self._checked(differences)
         values, counts = counted(x)
+        values = np.clip(values, *self.ends)  # an end that has more digits than are counted
         self._seen = (values, counts)
         shifted = values + self.margin / self._width
         squares = float(counts @ (shifted * shifted))
@@ -154,7 +155,8 @@ class EmpiricalLikelihoodSprt:
         mean = float(counts @ values / counts.sum())
         margin = self.margin / self._width
         p_value = math.exp(-evidence_against(values, counts, margin, *self.ends)) if mean < -margin else 1.0
-        low, high = (end(values, counts, self.alpha, *self.ends) for end in (lower_end, upper_end))
+        # A mean of differences of scores is at most as wide as their range, though weighted ones go beyond it.
+        low, high = (float(np.clip(end(values, counts, self.alpha, *self.ends), -1, 1)) for end in (lower_end, upper_end))
         if self.decision == "regression":  # at level alpha, though a batch may have gone beyond the bound by less than it gave way
             p_value, high = min(p_value, self.alpha), min(high, -margin)
         return StoppedEstimate(

@@ -42,6 +42,10 @@ def evidence_against(values: FloatArray, counts: FloatArray, drop: float, low: f
     """
     if not low < -drop < high:
         raise UsageError("cannot weigh a mean", got=f"{-drop:g}", need=f"a mean strictly between {low:g} and {high:g}")
+    if len(values) and not (low <= values.min() and values.max() <= high):
+        raise UsageError(
+            "cannot weigh a mean", got=f"values from {values.min():g} to {values.max():g}", need=f"values from {low:g} to {high:g}"
+        )
     away = values + drop
     slope = float(counts @ away)
     if slope == 0:

@@ -111,13 +111,15 @@ def rule_for(
     largest_group: int | None = None,
     variance: float | None = None,
     allowance: float = 1.0,
+    ends: tuple[float, float] | None = None,
 ) -> StoppingRule:
     """The stopping rule of a name, or the default for this question (see `choice`); what does not fit is refused by name.
 
     n_max counts units: groups if grouped. step: items between two looks, which profile-mcnemar and empirical-likelihood must
     know; looks: how many mcnemar and lan-demets plan, the others plan none. score_range is needed by empirical-likelihood and
     the e-process; right or wrong is 0 to 1. discordance is the SPRT's, largest_group (items) the e-process's where there are
-    groups; spending, variance and allowance are those of Lan-DeMets.
+    groups; spending, variance and allowance are those of Lan-DeMets; ends are those of differences that were weighted by strata
+    (`WaveringStrata`), in widths of the range, for empirical-likelihood.
     Reference: McNemar1947; Owen1988; LanDeMets1983; WaudbySmithRamdas2024; Wald1947.
 
     >>> rule_for(right_or_wrong=True, theta=0.02, n_max=1000).name
@@ -167,6 +169,7 @@ def rule_for(
             largest_group=largest_group,
             variance=variance,
             allowance=allowance,
+            ends=ends or (-1.0, 1.0),
         )
     )
 
@@ -216,6 +219,7 @@ class RuleQuestion:
     largest_group: int | None
     variance: float | None
     allowance: float
+    ends: tuple[float, float]
 
     @property
     def drop(self) -> float:
@@ -258,9 +262,15 @@ def _empirical_likelihood(q: RuleQuestion) -> StoppingRule:
             need="independent items",
             hint="lan-demets",
         )
-    ends = _known("empirical-likelihood", q.score_range)
     return EmpiricalLikelihoodSprt(
-        theta=q.drop, margin=q.margin, alpha=q.alpha, beta=q.beta, step=q.step, binding=q.binding, score_range=ends
+        theta=q.drop,
+        margin=q.margin,
+        alpha=q.alpha,
+        beta=q.beta,
+        step=q.step,
+        binding=q.binding,
+        score_range=_known("empirical-likelihood", q.score_range),
+        ends=q.ends,
     )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
-from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of
+from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.sample import Sample
-from steelyard.evaluate.task.cases import hash_order
+from steelyard.evaluate.task.cases import hash_fractions, hash_order
+from steelyard.items import Items
+from steelyard.metrics.base import Metric
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
@@ -83,8 +85,9 @@ def guard_stopped(
             got="a run without ids",
             need="the id column it was written with",
         )
-    _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, warnings)
-    series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric)
+    _check_record(plan, recorded, past, metric)
+    _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, warnings, _order(plan, past, metric))
+    series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric, plan.strata)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
     found = found_of(followed, series, plan, rule, unit, warnings, ended=stopping.get("ended"))
@@ -107,15 +110,45 @@ def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping
     return replace(rule, **planned)
 
 
-def _check_prefix(ids: list[str], recorded: outcomes.Outcomes, notes: RunNotes, warnings: Warnings) -> None:
+def _check_record(plan: StoppingPlan, recorded: outcomes.Outcomes, past: Items, metric: Metric) -> None:
+    """The outcomes must be those by which the strata were made. Runs that asked all items alike have noted less."""
+    other = plan.record is not None and plan.record != outcomes.digest(recorded)
+    if not other and plan.strata is not None and plan.n_max == recorded.n:
+        wavering = sum(variance > 0 for variance in stored_answers(past, metric).variance.values())
+        other = wavering != plan.strata.wavering
+    if other:
+        raise DataError(
+            "The answers on record are not those that the run was planned by, so its early stop cannot be checked.",
+            got="other answers on record than the run was planned by",
+            need="the reference as it was then",
+            hint="its own verdict was printed by the run; run again against this reference",
+        )
+
+
+def _order(plan: StoppingPlan, past: Items, metric: Metric) -> Callable[[list[str], int], list[int]]:
+    """How the run put items into their order: by their hash, or by that over the factor of their stratum."""
+    strata = plan.strata
+    if strata is None:
+        return hash_order
+    variance = stored_answers(past, metric).variance
+    return lambda keys, seed: strata.order(hash_fractions(keys, seed), [variance[key] > 0 for key in keys])[0].tolist()
+
+
+def _check_prefix(
+    ids: list[str],
+    recorded: outcomes.Outcomes,
+    notes: RunNotes,
+    warnings: Warnings,
+    ordering: Callable[[list[str], int], list[int]],
+) -> None:
     """The items must be the first ones of the recorded order, not a choice among them."""
     seen = list(dict.fromkeys(ids))
-    if recorded.hashed or notes.order != "items":
+    if recorded.hashed or notes.order not in ("items", "hash/k"):
         why = "the reference keeps hashes of its ids" if recorded.hashed else f"the items were ordered by {notes.order}"
         warnings.add(f"that the items are the first of a random order is taken from the run's notes: {why}")
         return
     keys = list(recorded.keys)
-    order = [keys[place] for place in hash_order(keys, notes.seed)]
+    order = [keys[place] for place in ordering(keys, notes.seed)]
     if seen != order[: len(seen)]:
         raise DataError(
             f"The {len(seen):,} items of this run are not the first {len(seen):,} of the recorded order, so its early stop cannot "

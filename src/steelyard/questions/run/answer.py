@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.from_source import measure_source
@@ -24,7 +25,7 @@ from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, Baseline, comparable
-from steelyard.questions.run.session import LEVEL, UntilDecided, UntilNarrow
+from steelyard.questions.run.session import LEVEL, WEIGHT, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from steelyard.evaluate.asking.asks import Model
     from steelyard.questions.run.session import RunSession
 
+FloatArray = npt.NDArray[np.float64]
 COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "errors", "attempts")
 
 
@@ -133,7 +135,7 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
 def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
     stopping = None
     if isinstance(held.watch, UntilDecided):
-        stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.prepared.cases)}
+        stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.askable)}
         stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
         if held.watch.plan.stopping is not None:
             stopping["rule"] = held.watch.rule.plan()
@@ -148,7 +150,7 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
         metric=held.prepared.task.metric,
         protocol=held.prepared.protocol,
         seed=held.prepared.task.seed,
-        order=held.prepared.order,
+        order=held.prepared.order if held.strata is None else "hash/k",
         n=held.items,
         available=len(held.prepared.cases),
         repeats=held.wish.repeats,
@@ -169,10 +171,11 @@ def asked_of(model: Model) -> dict[str, Any]:
 
 def _source(rows: Sequence[Mapping[str, Any]], sums: tuple[str, str] | None) -> Source:
     """The rows of one model, read once for all that is asked of them: the columns that are counted."""
-    keep = ("id", "repeat", "truth", "prediction", "score", "group", *(sums or ()))
+    keep = ("id", "repeat", "truth", "prediction", "score", "group", WEIGHT, *(sums or ()))
     many = any(row["repeat"] != 1 for row in rows)
     plain = [{key: row[key] for key in keep if key in row and (key != "repeat" or many)} for row in rows]
-    return open_source(plain, columns={} if sums is None else {"ratio": sums})
+    weighted = {"weight": WEIGHT} if rows and WEIGHT in rows[0] else {}
+    return open_source(plain, columns={**weighted, **({} if sums is None else {"ratio": sums})})
 
 
 # ---- measuring ---------------------------------------------------------------------------------------------------------
@@ -194,10 +197,12 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
         if isinstance(held.watch, UntilNarrow):
             low, high = held.watch.interval  # the very one that was narrow enough
         else:
-            scores = np.array([prepared.worth(score) for score in scores_by_item(held.rows[place], missing).values()])
-            if not len(scores):
+            found_scores = scores_by_item(held.rows[place], missing)
+            if not found_scores:
                 return None
-            low, high = ConfidenceSequence(ends, 1 - LEVEL).look(scores)
+            weights = {row["id"]: row.get(WEIGHT, 1.0) for row in held.rows[place]}
+            worth = np.array([prepared.worth(score) for score in found_scores.values()])
+            low, high = _interval(worth, np.array([weights[key] for key in found_scores]), ends)
         interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     settings = settle(missing=missing, **({} if outside is not None else more))
     metrics = [parse(prepared.task.metric)]
@@ -212,6 +217,13 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
 def _with_interval(row: Row, interval: Interval | None) -> Row:
     """The row with this interval instead of its own, and so without the fall-back of its own."""
     return replace(row, interval=interval, details=replace(row.details, instead_of=None))
+
+
+def _interval(scores: FloatArray, weight: FloatArray, ends: tuple[float, float]) -> tuple[float, float]:
+    """Of the mean over the pool, holding whenever one stops. What lies above the lower end is weighted: its mean is that of the pool."""
+    reach = ends[0] + (ends[1] - ends[0]) * max(1.0, float(weight.max()))
+    low, high = ConfidenceSequence((ends[0], reach), 1 - LEVEL).look(ends[0] + (scores - ends[0]) * weight)
+    return low, min(high, ends[1])
 
 
 def scores_by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> dict[str, float]:

@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_relative, settle_rule, unit_of
-from steelyard.estimate.guard.sequential import StoppingPlan, means_of
+from steelyard.estimate.guard.sequential import StoppingPlan, StoredAnswers, means_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.evaluate.scorers.catalogue import refuse_other_score
+from steelyard.evaluate.task.cases import hash_fractions
 from steelyard.infer.sequential.stopping import RULES, small_pool
+from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
@@ -53,6 +56,9 @@ class Baseline:
     groups: Mapping[str, str | None] | None = None
     hashed: bool = False
     one_answer: bool = True
+    right_or_wrong: bool = True  # each outcome on record is
+    answers: StoredAnswers | None = None  # several on record, and how much they vary
+    record: str | None = None  # the digest of the outcomes on record
     live: bool = False  # the other model, asked beside this one
 
     def key(self, item: str) -> str:
@@ -116,7 +122,16 @@ def bench_of(
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
     check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), warnings)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
-    return replace(bench, past=_past(past, bench.metric), stored=_ends(past, bench.metric), groups=groups)
+    means = _past(past, bench.metric)
+    return replace(
+        bench,
+        past=means,
+        stored=_ends(past, bench.metric),
+        groups=groups,
+        right_or_wrong=_zero_one(item_values(past, bench.metric)),
+        answers=None if means is None else stored_answers(past, bench.metric),
+        record=outcomes.digest(recorded) if wish.decided else None,
+    )
 
 
 def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
@@ -245,16 +260,80 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
         looks=wish.looks,
         every=wish.every,
         n_max=len(cases),
-        right_or_wrong=prepared.scorer.right_or_wrong and _zero_one(bench.past),
+        right_or_wrong=prepared.scorer.right_or_wrong and bench.right_or_wrong,
         one_answer=bench.one_answer and wish.repeats == 1,
         groups=len(set(groups)) if groups else None,
         largest_group=max(Counter(groups).values()) if groups else None,
         discordance=wish.discordance,
         score_range=span,
         range_from=said,
+        answers=1 if bench.answers is None else bench.answers.fewest,
+        record=bench.record,
     ).settled()
+    strata = _strata(plan, bench, prepared, wish)
+    if strata is not None:
+        _, limit = strata.order(hash_fractions([case.id for case in cases], prepared.task.seed), _flags(bench, prepared))
+        plan = replace(plan, strata=strata, limit=limit)
     _warn(plan, bench)
     return plan
+
+
+def _flags(bench: Baseline, prepared: Prepared) -> list[bool]:
+    """Of each case, whether its answers on record waver."""
+    assert bench.answers is not None
+    return [bench.answers.variance[bench.key(case.id)] > 0 for case in prepared.cases]
+
+
+def wavering_ids(bench: Baseline, prepared: Prepared) -> frozenset[str]:
+    """The ids of the cases whose answers on record waver."""
+    return frozenset(case.id for case, wavers in zip(prepared.cases, _flags(bench, prepared), strict=True) if wavers)
+
+
+def in_order(prepared: Prepared, bench: Baseline, strata: WaveringStrata) -> Prepared:
+    """The cases in the order of their hash over the factor of their stratum."""
+    places, _ = strata.order(hash_fractions([case.id for case in prepared.cases], prepared.task.seed), _flags(bench, prepared))
+    return replace(prepared, cases=tuple(prepared.cases[place] for place in places.tolist()))
+
+
+def _strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions) -> WaveringStrata | None:
+    """The strata by which wavering items are asked more often; None where that is not wanted, not possible, or gains nothing."""
+    if wish.strata == "none":
+        return None
+    obstacle, hint = _no_strata(plan, bench, prepared)
+    if obstacle:
+        if wish.strata is not None:
+            raise UsageError(
+                f"strata={wish.strata!r} cannot be used: {obstacle}.", got=f"strata={wish.strata!r}, but {obstacle}", need=hint, hint=hint
+            )
+        return None
+    assert bench.answers is not None
+    width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
+    variance = [bench.answers.variance[bench.key(case.id)] / width**2 for case in prepared.cases]
+    found = strata_of(variance, plan.answers, theta=(plan.theta - plan.margin) / width, alpha=plan.alpha, beta=plan.beta)
+    if found.factor > 1:
+        return found
+    if found.wavering and wish.strata is not None:
+        bench.rule.warnings.append(
+            f"all items are asked alike: the {found.wavering:,} wavering items of {plan.n_max:,} would run out too soon, or gain nothing"
+        )
+    return None
+
+
+def _no_strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> tuple[str, str]:
+    """What keeps a run from asking wavering items more often, and what to do about it; empty where nothing does."""
+    if bench.live or bench.answers is None:
+        return "two models are asked side by side, and nothing is on record", "leave strata= out"
+    if plan.answers < FEWEST_ANSWERS:
+        many = "one answer" if plan.answers == 1 else f"{plan.answers} answers"
+        return (
+            f"the record has {many} to each item, and at least {FEWEST_ANSWERS} are needed to tell which items waver",
+            f"record {FEWEST_ANSWERS} or more runs as one reference, or leave strata= out",
+        )
+    if prepared.order != "items":
+        return "the task orders its items by groups or by strata of its own", "leave strata= out"
+    if plan.taken != "empirical-likelihood":
+        return f"the run stops by {plan.taken!r}", "stopping='empirical-likelihood', or leave strata= out"
+    return "", ""
 
 
 def _range(bench: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
@@ -286,5 +365,5 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
         )
 
 
-def _zero_one(past: Mapping[str, float] | None) -> bool:
-    return past is None or bool(np.isin(list(past.values()), (0.0, 1.0)).all())
+def _zero_one(outcomes: npt.NDArray[np.float64] | None) -> bool:
+    return outcomes is None or bool(np.isin(outcomes, (0.0, 1.0)).all())

@@ -20,6 +20,7 @@ from steelyard.reference.run_notes import ENDING, JOURNAL, rows_paths
 # The options of a run by what they are about: the command, the plugin and suites pass on what these lists name.
 
 MISSING, UNMATCHED, SCALES = ("error", "wrong", "drop"), ("error", "drop"), ("percent", "fraction", "raw")
+STRATA = ("auto", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class RunOptions:
     max_calls: int | None = None
     max_cost: float | None = None
     limited: bool = False  # in calls or cost
+    strata: str | None = None  # auto, none, or nobody said
 
 
 def wish_of(
@@ -65,6 +67,7 @@ def wish_of(
     prior_scale: float | None = None,
     max_calls: Any = None,
     max_cost: Any = None,
+    strata: str | None = None,
 ) -> RunOptions:
     """All options, or the first that makes no sense."""
     when = _when(until)
@@ -80,6 +83,8 @@ def wish_of(
             got=f"looks={looks!r} alone",
             need="until='decided', and a rule that plans looks",
         )
+    if strata is not None and "decided" not in when:
+        raise UsageError(f"strata={strata!r} needs until='decided'.", got=f"strata={strata!r} alone", need="until='decided'")
     if discordance is not None and stopping != "sprt":
         raise UsageError(
             "discordance= is only used with stopping='sprt'.",
@@ -87,7 +92,12 @@ def wish_of(
             need="stopping='sprt'",
             hint="the other rules need no guess",
         )
-    for name, value, words in (("missing", missing, MISSING), ("unmatched", unmatched, UNMATCHED), ("scale", rule.get("scale"), SCALES)):
+    for name, value, words in (
+        ("missing", missing, MISSING),
+        ("unmatched", unmatched, UNMATCHED),
+        ("scale", rule.get("scale"), SCALES),
+        ("strata", strata, STRATA),
+    ):
         one_of(name, value, words)
     size = when.get("n", n)
     price = tuple(None if each is None else Price.of(each) for each in spread("prices", prices, models))
@@ -117,6 +127,7 @@ def wish_of(
         limited=max_calls is not None or max_cost is not None,
         prior_scale=None if prior_scale is None else _scale(prior_scale, models, "decided" in when),
         rule=_rule(rule),
+        strata=strata,
     )
 
 

@@ -20,7 +20,7 @@ from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
 from steelyard.options import documented, keywords_of, refuse_unknown, whole
 from steelyard.questions.run.answer import asked_of
-from steelyard.questions.run.baseline import Baseline, bench_of, beside, plan_of
+from steelyard.questions.run.baseline import Baseline, bench_of, beside, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.options import RunOptions, check_output, wish_of
 from steelyard.questions.run.session import LEVEL, RunSession, UntilDecided, UntilNarrow, Watch
@@ -116,6 +116,7 @@ def run(
     stopping: str | None = None,
     looks: int | None = None,
     every: int = EVERY,
+    strata: str | None = None,
     discordance: float | None = None,
     theta: float | None = None,
     margin: float | None = None,
@@ -175,6 +176,7 @@ def run(
         concurrency=concurrency,
         prices=prices,
         prior_scale=prior_scale,
+        strata=strata,
         rule={"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "scale": scale},
         models=len(models),
     )
@@ -230,6 +232,8 @@ def run(
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
         watch = _as_begun(_watch(wish, bench, prepared), out, bench)
+        if isinstance(watch, UntilDecided) and watch.plan.strata is not None and bench is not None:
+            prepared = in_order(prepared, bench, watch.plan.strata)
         if dry_run:
             return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
         course = RunSession(
@@ -273,7 +277,8 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
                 need="one that holds them",
                 hint="record a run of it with its items: steelyard record RUN",
             )
-        return UntilDecided(plan_of(bench, prepared, wish), bench.rule.sign)
+        plan = plan_of(bench, prepared, wish)
+        return UntilDecided(plan, bench.rule.sign, frozenset() if plan.strata is None else wavering_ids(bench, prepared))
     if wish.width is None:
         return None
     if not prepared.quantity.stoppable:

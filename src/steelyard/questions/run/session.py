@@ -21,12 +21,14 @@ from steelyard.evaluate.asking.plain import whole_characters
 from steelyard.evaluate.asking.summary import row_of
 from steelyard.evaluate.scorers.matching import in_time
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
+from steelyard.infer.sequential.wavering import WaveringStrata
 from steelyard.questions.run.baseline import Baseline
 from steelyard.questions.run.limits import Budget, ReachedLimit
 from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
 
+WEIGHT = "weight"  # the column of rows whose items were not all asked alike
 ROOM = 1024  # items that there is room for at first
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
@@ -50,10 +52,10 @@ class Watch(Protocol):
 class UntilDecided:
     """Stops when a rule has decided. With groups it looks between whole ones only."""
 
-    def __init__(self, plan: StoppingPlan, sign: int) -> None:
-        self.plan, self.rule, self.looked, self._sign = plan, plan.rule(), [], sign
+    def __init__(self, plan: StoppingPlan, sign: int, wavering: frozenset[str] = frozenset()) -> None:
+        self.plan, self.rule, self.looked, self._sign, self._wavering = plan, plan.rule(), [], sign, wavering
         self._ids: list[str] = []
-        self._values = np.empty((ROOM, 2))  # (reference, candidate), with room for more: a look must not copy what earlier ones saw
+        self._values = np.empty((ROOM, 3))  # (reference, candidate, k), with room for more: a look must not copy what earlier ones saw
         self._groups: list[str | None] = []
         self._whole = 0  # items of groups that are complete
         self.outside: Outside | None = None
@@ -66,7 +68,7 @@ class UntilDecided:
             self._whole = len(self._ids)
         if len(self._ids) == len(self._values):
             self._values = np.concatenate([self._values, np.empty_like(self._values)])
-        self._values[len(self._ids)] = reference, candidate
+        self._values[len(self._ids)] = reference, candidate, self.k(case)
         self._ids.append(case.id)
         self._groups.append(case.group)
         if case.group is None:
@@ -74,6 +76,10 @@ class UntilDecided:
         if self.outside is None:
             newest = PairedSeries(ids=(case.id,), reference=np.array([reference]), candidate=np.array([candidate]), group=(case.group,))
             self.outside = outside_of(newest, self.plan)
+
+    def k(self, case: Case) -> float:
+        """How often the item is asked, relative to the mean of the pool."""
+        return 1.0 if self.plan.strata is None else self.plan.strata.factors[case.id in self._wavering]
 
     def enough(self, *, last: bool) -> bool:
         if self.outside is not None:  # at once: the rule can decide nothing any more, and the item must be among the rows
@@ -85,7 +91,8 @@ class UntilDecided:
             return False
         self.looked.append(n)
         grouped = self.plan.groups is not None
-        units = self.series(n).units(self._sign, grouped=True) if grouped else self._sign * (self._values[:n, 1] - self._values[:n, 0])
+        past, now, k = self._values[:n].T
+        units = self.series(n).units(self._sign, grouped=True) if grouped else self._sign * ((now - past) / k)
         return self.rule.look(units, last=last) != "continue"
 
     @property
@@ -96,7 +103,13 @@ class UntilDecided:
         """The first n items, or all."""
         n = len(self._ids) if n is None else n
         values = self._values[:n].copy()
-        return PairedSeries(ids=tuple(self._ids[:n]), reference=values[:, 0], candidate=values[:, 1], group=tuple(self._groups[:n]))
+        return PairedSeries(
+            ids=tuple(self._ids[:n]),
+            reference=values[:, 0],
+            candidate=values[:, 1],
+            group=tuple(self._groups[:n]),
+            k=None if self.plan.strata is None else values[:, 2],
+        )
 
 
 class UntilNarrow:
@@ -155,6 +168,16 @@ class RunSession:
     asked: AskingState | None = None
     _calls: Calls | None = None
 
+    @property
+    def askable(self) -> tuple[Case, ...]:
+        """The items that can be asked: all of them, or as many as there are before the wavering ones run out."""
+        return self.prepared.cases[: self.watch.plan.limit if isinstance(self.watch, UntilDecided) else None]
+
+    @property
+    def strata(self) -> WaveringStrata | None:
+        """By which wavering items are asked more often; None where all are asked alike."""
+        return self.watch.plan.strata if isinstance(self.watch, UntilDecided) else None
+
     def identity(self) -> dict[str, Any]:
         """All that must not change between two halves of one run."""
         watch = self.watch
@@ -184,10 +207,10 @@ class RunSession:
         """Ask until all is asked, or enough is known."""
         self.output = output
         self.rows = [[] for _ in self.models]
-        total = len(self.prepared.cases) * self.wish.repeats * len(self.models)
+        total = len(self.askable) * self.wish.repeats * len(self.models)
         if self.budget is not None and self.budget.max_calls is not None:
             total = min(total, self.budget.max_calls)
-        cases = self.prepared.cases if self.budget is None else self._allowed(self.budget)
+        cases = self.askable if self.budget is None else self._allowed(self.budget)
         asks = interleaved(cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
@@ -207,22 +230,22 @@ class RunSession:
                     progress=progress,
                 )
             )
-            self.asked = answers.asked
+            self.asked, askable = answers.asked, len(self.askable)
             for case, told in self._by_case(answers):
                 self._take(case, told)
                 self.items += 1
-                if self.watch is not None and self.watch.enough(last=self.items == len(self.prepared.cases)):
+                if self.watch is not None and self.watch.enough(last=self.items == askable):
                     self.decided = True
                     self._leave_out(self.watch.unlooked)
                     break
                 if self.budget is not None and self.budget.spent:
                     break
-        if self.budget is not None and not self.decided and self.items < len(self.prepared.cases):
+        if self.budget is not None and not self.decided and self.items < len(self.askable):
             self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
 
     def _allowed(self, budget: Budget) -> Iterator[Case]:
         """The cases, as far as the calls go."""
-        for case in self.prepared.cases:
+        for case in self.askable:
             if not budget.begin(self.wish.repeats * len(self.models)):
                 return
             yield case
@@ -254,7 +277,10 @@ class RunSession:
         values: list[list[float | None]] = [[] for _ in self.models]
         for ask, answer in sorted(told, key=lambda one: (one[0].model, one[0].repeat)):
             answer, scored = self._scored(case, answer)
-            self.rows[ask.model].append(row_of(ask, answer, scored, self.prepared.task))
+            row = row_of(ask, answer, scored, self.prepared.task)
+            if isinstance(self.watch, UntilDecided) and self.strata is not None:
+                row[WEIGHT] = 1 / self.watch.k(case)  # of the item among those of the pool: it was asked k times as often
+            self.rows[ask.model].append(row)
             values[ask.model].append(None if scored is None else scored.score)
             if self.budget is not None:
                 self.budget.spend(self.rows[ask.model][-1:], self.wish.price[ask.model])
