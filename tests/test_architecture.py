@@ -205,6 +205,7 @@ PLUMBING = {
     "mcnemar.check_alternative",
     "mcnemar.from_tails",
     "multiplicity.tiers",
+    "sums.in_order",
     "crossval.differences",
     "first_bad.ranges",
 }

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 from steelyard.infer.sequential.e_mcnemar import log_e_mcnemar
-from steelyard.infer.sequential.regression_adjusted import adjusted_differences
 from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.spending import design, upper_bounds
 from steelyard.infer.sequential.stopping import rule_for
@@ -214,37 +213,22 @@ def answers(rng: np.random.Generator, n: int, accuracy: float, discordance: floa
     return right.astype(float), rng.binomial(runs, chance, n) / runs
 
 
-@pytest.mark.parametrize(("stored", "adjusted"), [(4, False), (1, True)])
-def test_sharper_differences_keep_alpha_and_save_items(stored: int, adjusted: bool) -> None:
-    """Four reference answers per item, or regression on a reference known on the pool: both under sequential looks."""
+def test_sharper_differences_keep_alpha_and_save_items() -> None:
+    """Four reference answers per item under sequential looks."""
     theta, accuracy, discordance, runs = 0.05, 0.75, 0.15, 350
     rng, items = np.random.default_rng(8), []
     for drop in (0.0, theta):
         alarms, asked = 0, []
         for _ in range(runs):
-            y, f = answers(rng, 3000, accuracy, discordance, stored, drop)
+            y, f = answers(rng, 3000, accuracy, discordance, 4, drop)
             rule, n = rule_for("lan-demets", right_or_wrong=True, one_answer=False, theta=theta), 0
             while rule.decision == "continue":
                 n += 32
-                rule.look(adjusted_differences(y[:n], f[:n], accuracy) if adjusted else y[:n] - f[:n])
+                rule.look(y[:n] - f[:n])
             alarms += rule.decision == "regression"
             asked.append(n)
         items.append(float(np.mean(asked)))
         at_most(1 - alarms / runs if drop else alarms / runs, 0.22 if drop else 0.05, runs)
     plain = [by_information(discordance, drop, 2000, theta=theta)[1] for drop in (0.0, theta)]
     saved = [a / b for a, b in zip(plain, items, strict=True)]
-    assert min(saved) > (1.08 if adjusted else 1.25), saved
-
-
-def test_where_adjusting_does_not_keep_alpha() -> None:
-    """A weak spot, on record: one item in ten right, gains rare and large. .065 to .07 were measured where .05 was asked for."""
-    theta, accuracy, discordance, runs = 0.05, 0.1, 0.05, 500
-    rng, alarms = np.random.default_rng(9), 0
-    for _ in range(runs):
-        y, f = answers(rng, 1500, accuracy, discordance, 1, 0.0)
-        rule, n = rule_for("lan-demets", right_or_wrong=True, one_answer=False, theta=theta), 0
-        while rule.decision == "continue":
-            n += 16
-            rule.look(adjusted_differences(y[:n], f[:n], accuracy), last=n > 1400)
-        alarms += rule.decision == "regression"
-    assert alarms / runs < 0.12
+    assert min(saved) > 1.25, saved
