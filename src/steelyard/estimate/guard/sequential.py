@@ -258,14 +258,14 @@ def series_of(reference: Items, run: Items, metric: Metric, strata: WaveringStra
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAnswers:
+class AnswersOnRecord:
     """What a record knows of single answers: the fewest to an item, and how much one answer to each item varies (0: all alike)."""
 
     fewest: int
     variance: Mapping[str, float]
 
 
-def stored_answers(items: Items, metric: Metric) -> StoredAnswers:
+def stored_answers(items: Items, metric: Metric) -> AnswersOnRecord:
     """The answers on record to each item, and their unbiased variance; 0 where there is one."""
     values = item_values(items, metric)
     assert values is not None  # the metric is judged item by item
@@ -276,7 +276,7 @@ def stored_answers(items: Items, metric: Metric) -> StoredAnswers:
     total = np.bincount(member, weights=away)
     squares = np.bincount(member, weights=away * away) - total * total / many
     variance = np.maximum(squares, 0.0) / np.maximum(many - 1, 1)
-    return StoredAnswers(
+    return AnswersOnRecord(
         fewest=int(many.min()),
         variance={items.id.names[code]: float(v) for code, v in zip(codes.tolist(), variance.tolist(), strict=True)},
     )
