@@ -14,7 +14,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_relative, settle_rule, unit_of
-from steelyard.estimate.guard.sequential import StoppingPlan, AnswersOnRecord, means_of, stored_answers
+from steelyard.estimate.guard.sequential import AnswersOnRecord, StoppingPlan, means_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
