@@ -313,7 +313,7 @@ def _strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOp
     if found.factor > 1:
         return found
     if found.wavering and wish.strata is not None:
-        bench.rule.warnings.append(
+        bench.warnings.add(
             f"all items are asked alike: the {found.wavering:,} wavering items of {plan.n_max:,} would run out too soon, or gain nothing"
         )
     return None
