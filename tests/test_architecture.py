@@ -143,6 +143,22 @@ def test_loads_no_numpy() -> None:
     assert run.returncode == 0, run.stderr
 
 
+ROWS = "rows = [[{'id': i, 'truth': 'ab'[i % 2], 'prediction': 'ab'[i % 2 if i % k else i % 3 % 2]} for i in range(300)] for k in (5, 7)]"
+NO_SCIPY = {
+    "a measurement": "sy.measure(rows[0])",
+    "a comparison of right or wrong": "sy.compare(*rows)",
+    "a check item by item": "sy.record(rows[0], task='t', model='m'); sy.check(rows[1], task='t', model='m')",
+}
+
+
+def test_what_people_ask_most_loads_no_scipy(tmp_path: Path) -> None:
+    """SciPy costs as much as all the rest of a command; closed forms do without it."""
+    steps = [f"{code}\nassert 'scipy' not in sys.modules, {name!r}" for name, code in NO_SCIPY.items()]
+    code = "\n".join(["import sys", "import steelyard as sy", ROWS, *steps])
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+
+
 def test_import_loads_no_click() -> None:
     assert "click" not in loaded_by("import steelyard")
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from cases import every
 from steelyard.errors import UsageError
@@ -246,3 +247,39 @@ def test_tango_of_many_counts_is_that_of_each_to_the_last_bit(n: int) -> None:
 
 def test_tango_of_no_counts_is_empty() -> None:
     assert flips.tango_each([], [], 10) == []
+
+
+# ---- every digit, where no library is loaded -----------------------------------------------------------------------------
+
+FAR_AND_NEAR = [(g, lost) for g in (0, 1, 40, 150, 500, 900, 1500) for lost in (0, 2, 90, 201, 480, 500) if 200 < g + lost <= flips.SUMMED]
+
+
+@pytest.mark.parametrize(("gained", "lost"), FAR_AND_NEAR)
+def test_tails_of_a_coin_have_all_their_digits(gained: int, lost: int) -> None:
+    """Held against sums of whole numbers: far out in the tails as well, where only the relative error tells."""
+    total = gained + lost
+    below, at, above = flips._coin_tails(gained, lost)
+    ways = [math.comb(total, heads) for heads in range(total + 1)]
+    true = [sum(ways[:gained]) / 2**total, ways[gained] / 2**total, sum(ways[gained + 1 :]) / 2**total]
+    assert [below, at, above] == pytest.approx(true, rel=2e-15, abs=1e-300)
+
+
+@pytest.mark.parametrize(("gained", "lost"), [each for each in FAR_AND_NEAR if each[0] != each[1]])
+def test_the_chance_of_being_better_has_all_its_digits(gained: int, lost: int) -> None:
+    """Held against mpmath, and against SciPy as closely as SciPy is right."""
+    with mpmath.workdps(50):
+        true = float(mpmath.betainc(lost + 0.5, gained + 0.5, 0, 0.5, regularized=True)) if gained + lost < 700 else None
+    found = flips.probability_better(gained, lost)
+    assert found == pytest.approx(float(special.betainc(lost + 0.5, gained + 0.5, 0.5)), rel=1e-12, abs=1e-290)
+    if true is not None:
+        assert found == pytest.approx(true, rel=2e-15, abs=1e-300)
+
+
+@pytest.mark.parametrize("total", [flips.COUNTED, flips.SUMMED])
+def test_ways_of_computing_meet(total: int) -> None:
+    """Where counting gives way to summing, and summing to SciPy."""
+    for gained in (total // 2 - 7, total // 3, 3):
+        ends = [flips.mcnemar_midp(gained + more, total - gained, "less") for more in (-1, 0, 1)]
+        assert ends == sorted(ends)
+        chances = [flips.probability_better(gained + more, total - gained) for more in (-1, 0, 1)]
+        assert chances == sorted(chances)

@@ -11,7 +11,7 @@ corrected, because only one of the two hypotheses can be true. A large p is no e
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,11 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.mcnemar import tango_z
-from steelyard.infer.posterior.beta import Posterior
-from steelyard.infer.posterior.draws import SampledPosterior
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import one_number, variance_of
+
+if TYPE_CHECKING:
+    from steelyard.infer.posterior.beta import Posterior
 
 Margin = float | tuple[float, float]
 
@@ -141,6 +142,8 @@ def expected_loss(posterior: Posterior) -> Loss:
     """
     mean = posterior.mean
     sign = 1.0 if mean >= 0 else -1.0
+    from steelyard.infer.posterior.draws import SampledPosterior  # SciPy: only where a posterior was made
+
     if isinstance(posterior, SampledPosterior):
         smaller = float(np.maximum(-sign * posterior.values, 0.0).mean())
     else:
