@@ -96,9 +96,9 @@ def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
     if total <= SUMMED:
         few = min(gained, lost)
         point = math.comb(total, few) / (1 << total)  # a quotient of whole numbers is rounded once
-        tail = point * _falling(few, 1.0, total - few + 1, -1.0)
-        rest = 1.0 - point - tail
-        return (tail, point, rest) if gained <= lost else (rest, point, tail)
+        beyond = point * _falling(few, 1.0, total - few + 1, -1.0)
+        within = 1.0 - point - beyond
+        return (beyond, point, within) if gained <= lost else (within, point, beyond)
     from scipy.special import betainc, betaln
 
     # The symmetry of the coin gives the upper tail without a subtraction from 1. bdtr would hold the total in 32 bits.
