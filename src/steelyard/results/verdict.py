@@ -42,7 +42,8 @@ class JudgedSlice(Slice):
     """The items of a verdict whose column `by` has this value: their scores, their difference, and whether they are worse.
 
     The bounds of `difference` and `p_value` are each by itself; `p_adjusted` is the slice's among all slices and the whole, None where
-    it was not tested (`note` says why). `mde` is the smallest drop that this slice could be found worse by.
+    it was not tested (`note` says why). `mde` is the smallest drop that this slice could be found worse by. `ratio`: run / reference with
+    its bounds, where margin or theta is a share of the reference.
     """
 
     n: int
@@ -56,6 +57,7 @@ class JudgedSlice(Slice):
     critical: bool = False
     worse: bool = False
     note: str = ""
+    ratio: Difference | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -284,3 +284,45 @@ def test_an_item_in_two_slices_of_one_column_is_refused() -> None:
     twice = [{**row, "repeat": repeat, "language": row["language"] if repeat else "xx"} for row in run for repeat in (0, 1)]
     with pytest.raises(SteelyardError, match="several values of 'language'"):
         checked(twice, by="language", repeat="repeat")
+
+
+def test_a_share_of_the_reference_is_judged_in_every_slice_by_its_own_reference() -> None:
+    reference, run = rows({"de": (25, 0), "en": (0, 12), "fr": (1, 12)}, n=200)
+    recorded(reference)
+    assert checked(run, margin="2%").verdict == "pass"
+    verdict = checked(run, margin="2%", by="language")
+    assert verdict.verdict == "regression"
+    assert [(one.value, one.worse) for one in verdict.slices] == [("de", True), ("en", False), ("fr", False)]
+    for one in verdict.slices:  # each by itself is what a check of its items alone says
+        mine = [[row for row in side if row["language"] == one.value] for side in (reference, run)]
+        sy.record(mine[0], task=one.value, model="m")
+        alone = sy.check(mine[1], task=one.value, model="m", margin="2%")
+        assert one.p_value == pytest.approx(alone.p_value, rel=1e-9)
+        assert one.ratio is not None
+        assert alone.ratio is not None
+        assert one.ratio.estimate == pytest.approx(alone.ratio.estimate)
+        assert one.ratio.interval is not None
+        assert alone.ratio.interval is not None
+        assert one.ratio.interval.low == pytest.approx(alone.ratio.interval.low)
+        assert one.ratio.interval.high == pytest.approx(alone.ratio.interval.high)
+    assert verdict.slicing is not None
+    whole, adjusted = adjust_slices(verdict.p_value or 1.0, [one.p_value or 1.0 for one in verdict.slices])
+    assert [one.p_adjusted for one in verdict.slices] == pytest.approx(adjusted)
+    assert verdict.slicing.p_overall == pytest.approx(whole)
+
+
+def test_a_critical_slice_has_to_rule_out_its_own_share() -> None:
+    reference, run = rows({"de": (9, 5), "en": (0, 0), "fr": (0, 0)}, n=200)
+    recorded(reference)
+    assert checked(run, theta="6%", by="language").verdict == "pass"
+    verdict = checked(run, theta="6%", by="language", critical_slices=["de"])
+    assert verdict.verdict == "inconclusive"
+    assert checked(run, theta="12%", by="language", critical_slices=["de"]).verdict == "pass"
+
+
+def test_a_slice_whose_reference_is_nothing_has_no_shares() -> None:
+    reference, run = rows({"de": (0, 0), "en": (0, 0)}, n=100)
+    reference = [{**row, "score": 0.0} if row["language"] == "en" else row for row in reference]
+    recorded(reference)
+    notes = {one.value: one.note for one in checked(run, margin="2%", by="language").slices}
+    assert notes == {"de": "", "en": "the reference is 0, which has no shares"}

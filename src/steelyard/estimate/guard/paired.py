@@ -360,6 +360,17 @@ class PairedJudgement:
         low, high = relative.ratio_bounds(ratio, self.rule)
         return {"estimate": ratio.estimate, "lower": low, "upper": high, "method": ratio.name}
 
+    def theta_and_bound(self, lower: float | None) -> tuple[float | None, float | None]:
+        """Theta, and the bound that has to lie above its negative: a share of the reference both, where theta is one."""
+        rule = self.rule
+        if self.ratio is None or rule.theta_relative is None:
+            return rule.theta, lower
+        low, high = relative.ratio_bounds(self.ratio, rule)
+        end = low if rule.sign > 0 else high
+        # what whole runs share counts, too
+        shared = math.inf if self.df is None or lower is None else lower / ((self.found.baseline or 1.0) * self.unit)
+        return rule.theta_relative, None if end is None else min(rule.sign * (end - 1), shared)
+
     def pooled_facts(self) -> dict[str, Any]:
         """What a suite pools of this task; nothing where its p-value has to speak for it: groups, margins, weights, these very runs."""
         found, rule, metric = self.found, self.rule, self.metric
@@ -484,12 +495,8 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     smallest = min(p, judged.smallest(test))
-    ratio, beyond = None if judged.ratio is None else judged.ratio_found(judged.ratio), lower
-    if ratio is not None and rule.theta_relative is not None:  # both in units of the reference; what whole runs share counts, too
-        end = ratio["lower"] if rule.sign > 0 else ratio["upper"]
-        shared = math.inf if judged.df is None or lower is None else lower / (found.baseline * unit)
-        beyond = None if end is None else min(rule.sign * (end - 1), shared)
-    theta = rule.theta if ratio is None or rule.theta_relative is None else rule.theta_relative
+    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio)
+    theta, beyond = judged.theta_and_bound(lower)
     verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
     if found.too_few:

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.evidence import too_few_groups
+from steelyard.estimate.evidence import Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import PairedJudgement
+from steelyard.estimate.guard.relative import as_difference
+from steelyard.estimate.guard.rule import at_reference
 from steelyard.estimate.guard.slice_request import SliceRequest
 from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -48,6 +50,13 @@ class _SliceItems:
         return f"{self.by} = {self.value}"
 
     @property
+    def rules_theta_out(self) -> bool:
+        if self.judged is None:
+            return False
+        theta, lower = self.judged.theta_and_bound(self.lower)
+        return lower is not None and lower > -(theta or 0.0)
+
+    @property
     def enough(self) -> bool:
         """Whether its groups, if it has any, are enough to judge by."""
         return self.judged is None or not self.judged.found.too_few
@@ -70,10 +79,9 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
     own = dict(zip(map(id, tested), adjusted, strict=True))
     p = min(whole, *adjusted) if adjusted else whole
     theta = [part for part in parts if part.critical] if rule.theta is not None else []
-    doubtful = [part for part in theta if part.lower is None or part.lower <= -(rule.theta or 0.0)]
-    verdict = decide(
-        p, rule.alpha, theta=rule.theta, lower=found.lower, attainable=min(p, float(found.details["smallest_p"])), enough=enough
-    )
+    doubtful = [part for part in theta if not part.rules_theta_out]
+    limit, beyond = judged.theta_and_bound(found.lower)
+    verdict = decide(p, rule.alpha, theta=limit, lower=beyond, attainable=min(p, float(found.details["smallest_p"])), enough=enough)
     found.slicing = SliceFamily(
         by=request.by,
         tested=len(tested),
@@ -173,7 +181,10 @@ def _judge(part: _SliceItems, whole: PairedJudgement) -> None:
         if found.difference is None:
             part.note = f"{whole.metric.name} is undefined"
             return
-        part.judged = judged = replace_rule(whole, found, pairs)
+        if whole.rule.relative and not found.baseline:
+            part.note = "the reference is 0, which has no shares"
+            return
+        part.judged = judged = judgement_of_slice(whole, found, pairs)
         part.p, _ = judged.p_value()
     except DataError as reason:
         part.note = reason.sentence.rstrip(".")
@@ -185,13 +196,16 @@ def _judge(part: _SliceItems, whole: PairedJudgement) -> None:
         part.note = too_few_groups(found.details)
 
 
-def replace_rule(whole: PairedJudgement, found: Any, pairs: Pairs) -> PairedJudgement:
-    """The judgement of a part of the items by the rule of the whole; what it warns of is not said again for each part."""
+def judgement_of_slice(whole: PairedJudgement, found: Evidence, pairs: Pairs) -> PairedJudgement:
+    """The judgement of a part of the items by the rule of the whole; what it warns of is not said again for each part.
+
+    A margin that is a share of the reference is one of the slice's own reference.
+    """
     return PairedJudgement(
         found=found,
         pairs=pairs,
         metric=whole.metric,
-        rule=whole.rule,
+        rule=at_reference(whole.rule, (found.baseline or 0.0) * whole.unit) if whole.rule.relative else whole.rule,
         warnings=Warnings(),
         unit=whole.unit,
         draws=whole.draws,
@@ -220,6 +234,7 @@ def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJ
             ),
             flips=None if found.flips is None else dict(found.flips),
             p_value=part.p,
+            ratio=None if judged.ratio is None else as_difference(judged.ratio_found(judged.ratio), rule),
         )
         if adjusted is not None:
             judged.rule = replace(judged.rule, alpha=level)

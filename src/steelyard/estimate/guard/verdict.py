@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.estimate.guard.number import GuardOutcome
+from steelyard.estimate.guard.relative import as_difference
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
 from steelyard.results import signature
@@ -54,7 +55,7 @@ def written(
             interval=one_sided_bounds(found.lower, found.upper, rule.alpha, method),
             standard_error=found.details.get("standard_error"),
         ),
-        ratio=_ratio(found, rule),
+        ratio=None if "ratio" not in found.details else as_difference(found.details["ratio"], rule),
         test=None if found.test is None else Test(name=found.test, alternative=WORSE, statistic=None, p_value=found.p_value),
         flips=found.flips,
         needed=found.needed,
@@ -67,15 +68,6 @@ def written(
         warnings=tuple(warnings),
         signature=_sign(found, rule, task, model, spec, scale),
     )
-
-
-def _ratio(found: GuardOutcome, rule: GuardRule) -> Difference | None:
-    """run / reference and its bounds, where a share of the reference was asked for."""
-    said = found.details.get("ratio")
-    if said is None:
-        return None
-    method = said.get("method", "fieller")
-    return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))
 
 
 def conclude(found: GuardOutcome, rule: GuardRule) -> str:

@@ -122,9 +122,6 @@ def check(
 
         refuse_other_score(said_of_run, rule.metric)
     slices = settle_slices(by, critical_slices, place.defaults)
-    if rule.relative and slices is not None:
-        refuse_slices(slices, warnings, "slices are judged by drops in the scale of the scores, not by shares", "margin=0.02, theta=0.02")
-        slices = None
     if value is not None:
         refuse_slices(slices, warnings, "a bare value has no items", "give the run itself")
         found, scale_used = _of_value(value, entry, rule, warnings), rule.scale or "raw"
