@@ -494,9 +494,9 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     d = rule.sign * found.difference * unit + 0.0  # never -0.0
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
-    smallest = min(p, judged.smallest(test))
-    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio)
     theta, beyond = judged.theta_and_bound(lower)
+    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio)
+    smallest = min(p, judged.smallest(test))
     verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
     if found.too_few:

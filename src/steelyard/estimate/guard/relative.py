@@ -7,7 +7,7 @@ its log. What has no ratio is refused: a reference of 0, scores below 0, scales 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,6 @@ from steelyard.infer.paired.ratio import LogRatio, MeanRatio, RatioTest, ShareRa
 from steelyard.infer.paired.sums import difference_statistic
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
-from steelyard.results.comparison import Difference
-from steelyard.results.verdict import one_sided_bounds
 from steelyard.tally.sums import tally_groups
 
 NO_ZERO = "give margin and theta in the scale of the scores"
@@ -189,9 +187,3 @@ def ratio_bounds(ratio: RatioTest, rule: GuardRule) -> tuple[float, float | None
     """One-sided bounds of level 1 - alpha for run / reference; None where there is no upper one."""
     low, high = ratio.interval(max(1 - 2 * rule.alpha, 1e-9))
     return low, high if math.isfinite(high) else None
-
-
-def as_difference(said: Mapping[str, Any], rule: GuardRule) -> Difference:
-    """run / reference and its bounds, as a verdict says them."""
-    method = said.get("method", "fieller")
-    return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))

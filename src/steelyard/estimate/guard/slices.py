@@ -13,9 +13,9 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import PairedJudgement
-from steelyard.estimate.guard.relative import as_difference
 from steelyard.estimate.guard.rule import at_reference
 from steelyard.estimate.guard.slice_request import SliceRequest
+from steelyard.estimate.guard.verdict import as_difference
 from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.estimate.guard.number import GuardOutcome
-from steelyard.estimate.guard.relative import as_difference
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.reference.entry import Entry
 from steelyard.results import signature
@@ -68,6 +67,12 @@ def written(
         warnings=tuple(warnings),
         signature=_sign(found, rule, task, model, spec, scale),
     )
+
+
+def as_difference(said: Mapping[str, Any], rule: GuardRule) -> Difference:
+    """run / reference and its bounds, as a verdict says them."""
+    method = said.get("method", "fieller")
+    return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))
 
 
 def conclude(found: GuardOutcome, rule: GuardRule) -> str:
