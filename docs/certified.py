@@ -133,27 +133,16 @@ def exact_test_that_stops() -> Iterator[list[str]]:
 
 
 def sharper_differences() -> Iterator[list[str]]:
-    yield ["what is on record", "fewer calls if nothing changed", "if it dropped", "false alarms", "power"]
-    noise = "reference of {} answers, all disagreement is noise, discordance {}%"
-    pool = "regression on a large pool, accuracy {}, discordance {}%"
-    for name, row, shares in (
-        ("4 answers per item, all disagreement is noise, discordance 5 / 10 / 20%", noise.format(4, "{}"), (5, 10, 20)),
-        ("16 answers, the same", noise.format(16, "{}"), (5, 10, 20)),
-        ("reference on a larger pool (regression, CUPED), accuracy 0.75, 5 / 10 / 15%", pool.format(0.75, "{}"), (5, 10, 15)),
-        ("the same, accuracy 0.9, 10%", pool.format(0.9, "{}"), (10,)),
-    ):
-        found = [calls(row.format(share)) for share in shares]
-        told = [re.search(r"alarms ([\d.]+), power ([\d.]+)", note) for _, note in found]
-        alarms, powers = ([float(one.group(i)) for one in told if one] for i in (1, 2))
-        fewer = [[f"{peer / ours:.1f}" for ours, peer in zip(numbers[:2], numbers[2:], strict=True)] for numbers, _ in found]
-        calm, dropped = (" / ".join(one[i] for one in fewer) for i in (0, 1))
-        yield [
-            name,
-            calm,
-            dropped,
-            " to ".join(dict.fromkeys(span(alarms))),
-            " to ".join(dict.fromkeys(map(two, (min(powers), max(powers))))),
-        ]
+    """Calls with several answers on record, in strata, as the benchmark of stopping early found them."""
+    yield ["answers on record, discordance", "calls if nothing changed", "if it dropped", "false alarms", "power", "information bound"]
+    for answers in (4, 16):
+        for share in (5, 10, 20):
+            row = f"{answers} answers on record, discordance {share}%, {{}}"
+            (same, _), calm = calls(row.format("nothing changed"))
+            (dropped, _), note = calls(row.format("dropped by theta"))
+            bounds = [re.findall(r"information bound ([\d,]+)", one)[0] for one in (calm, note)]
+            ((alarms, power),) = re.findall(r"alarms ([\d.]+), power ([\d.]+)", note)
+            yield [f"{answers}, {share}%", f"{same:,.0f}", f"{dropped:,.0f}", three(float(alarms)), two(float(power)), " / ".join(bounds)]
 
 
 def f1_bare() -> Iterator[list[str]]:
@@ -264,6 +253,7 @@ def sentences() -> Iterator[tuple[str, str, list[str]]]:
     yield from in_methods()
     yield from in_groups()
     yield from at_other_levels()
+    yield from with_several_answers()
     yield from in_compare()
     width = "a proportion, stopped at a width: coverage of {}"
     yield "plan.md", "the credible interval covers {} instead of 0.95", [three(figure(width.format("bayes"), "p=0.95 width=0.06 batch=10"))]
@@ -324,6 +314,20 @@ def at_other_levels() -> Iterator[tuple[str, str, list[str]]]:
     margin = "stopping early, not inferior by a margin, scores: {} of empirical-likelihood"
     yield page, "a loss of exactly the margin is called a regression in {} of the runs at most", [three(max(every(margin.format("size"))))]
     yield page, "and a loss of theta is found in {} or more", [two(min(every(margin.format("power"))))]
+
+
+def with_several_answers() -> Iterator[tuple[str, str, list[str]]]:
+    """Several answers on record, pools that end, and suites that stop early."""
+    page, several = "methods.md", "stopping early, several answers on record: {} of in strata"
+    yield page, "called a regression in {} of the runs at most, and a drop is found", [three(max(every(several.format("size"))))]
+    yield page, "and a drop is found in {} or more, wherever it sits", [two(min(every(several.format("power"))))]
+    pools = "stopping early in pools of 1,300 and 2,000 items"
+    passes = every(f"{pools}, drops that pass: size of as run asks", only="pool=1300")
+    yield page, "items a drop of 2 points passes in {} of the runs at most", [two(max(passes))]
+    yield page, "and is found in {} or more, since items run out", [two(min(every(f"{pools}: power of as run asks", only="pool=1300")))]
+    suite = "a suite of ten tasks that stops early: {} of suspicious first, half pooled"
+    yield page, "alarms in {} of healthy nights at most", [three(max(every(suite.format("size"))))]
+    yield page, "a drop of theta in one task in {} of them or more", [two(min(every(suite.format("power"), only="broken=1 drop=1")))]
 
 
 def in_methods() -> Iterator[tuple[str, str, list[str]]]:

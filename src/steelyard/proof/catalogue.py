@@ -46,6 +46,8 @@ FAMILIES = (
     "errors.stopping_batches",
     "errors.stopping_tails",
     "errors.stopping_levels",
+    "errors.stopping_answers",
+    "errors.stopping_suites",
     "errors.drifts",
     "errors.bisections",
     "errors.watches",

@@ -12,7 +12,7 @@ import pytest
 from steelyard.errors import UsageError
 from steelyard.infer.planning.run_designs import EVENLY, FAILING, answers_on_record, one_answer, scores_on_record, strata_for
 from steelyard.infer.planning.stored_answers import beta_answers, recorded_answers
-from steelyard.infer.sequential.el_cost import evidence_rows, expected_ends
+from steelyard.infer.sequential.el_cost import bounds_rows, evidence_rows, expected_ends
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.empirical_likelihood import evidence_against
 
@@ -148,6 +148,15 @@ def test_many_rows_at_once_are_those_one_by_one_from_any_start() -> None:
         one_by_one = [evidence_against(values, row, drop, -1.2, 1.2) for row in counts]
         for start in (None, rng.normal(0, 3, 200)):
             assert evidence_rows(values, counts, drop, -1.2, 1.2, start)[0] == pytest.approx(one_by_one, abs=1e-8)
+
+
+@pytest.mark.parametrize(("alpha", "beta", "step"), [(0.05, 0.2, 32), (0.01, 0.1, 1), (0.1, 0.3, 7)])
+def test_bounds_of_many_runs_are_those_of_the_rule(alpha: float, beta: float, step: int) -> None:
+    rng = np.random.default_rng(1)
+    rule = EmpiricalLikelihoodSprt(theta=0.03, alpha=alpha, beta=beta, step=step, score_range=(0.0, 1.0), ends=(-1.2, 1.2))
+    n, squares = rng.integers(1, 3000, 200), rng.exponential(20, 200)
+    one_by_one = [rule.bounds(int(k), float(s)) for k, s in zip(n, squares, strict=True)]
+    assert np.column_stack(bounds_rows(rule, n, squares)) == pytest.approx(np.array(one_by_one), abs=1e-12)
 
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"available": 0}, {"reach": 0.0}, {"reach": 1.5}, {"runs": 1}])

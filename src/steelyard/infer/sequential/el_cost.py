@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import UsageError
-from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
+from steelyard.infer.sequential.el_sprt import PASS_EXTRA, SETTLED, EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.empirical_likelihood import INSIDE
+from steelyard.infer.sequential.profile_mcnemar import FEW, MOST_OVERSHOOT, OVERSHOOT, level_needed
 from steelyard.infer.sequential.sequential_cost import SHARES, Operating
 from steelyard.infer.sequential.sequential_mcnemar import PRIOR_DISAGREEMENTS, PRIOR_ITEMS
 
@@ -62,13 +63,13 @@ def expected_ends(
         counts[live] += rng.multinomial(size, shares)
         seen, n = counts[live], items[live]
         squares = seen @ (values * values)
-        bounds = np.array([rule.bounds(int(k), s) for k, s in zip(n, squares, strict=True)])
+        lower, upper = bounds_rows(rule, n, squares)
         against = [evidence_rows(values, seen, drop, *ends, starts[i, live]) for i, drop in enumerate((theta, 0.0))]
         starts[:, live] = [at for _, at in against]
         ratio = against[0][0] - against[1][0]
         full = n * (n + PRIOR_ITEMS) / (squares + PRIOR_DISAGREEMENTS) >= rule.information
-        passed = (ratio >= bounds[:, 0]) | ((ratio > -bounds[:, 1]) & full & (ratio > rule.middle))
-        alarmed = ~passed & ((ratio <= -bounds[:, 1]) | full)
+        passed = (ratio >= lower) | ((ratio > -upper) & full & (ratio > rule.middle))
+        alarmed = ~passed & ((ratio <= -upper) | full)
         over = ~(passed | alarmed) & (False if most is None else n == most[live])
         decided[live] = np.column_stack([alarmed, passed, over])
         live = live[~(alarmed | passed | over)]
@@ -91,6 +92,16 @@ def _operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> Operating:
         at_most=at_most,
         paths=runs,
     )
+
+
+def bounds_rows(rule: EmpiricalLikelihoodSprt, n: IntArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`EmpiricalLikelihoodSprt.bounds` of many runs at once, without a margin; a test holds the two against each other."""
+    m = squares / rule.ends[1] ** 2
+    lower = level_needed(rule.alpha, rule.beta) + PASS_EXTRA + FEW / (1 + m)
+    rates = np.maximum((squares + PRIOR_DISAGREEMENTS) / (n + PRIOR_ITEMS), rule.theta)
+    cut = OVERSHOOT * rule.theta * np.sqrt((rule.step - 1) / rates)
+    upper = rule.alarm - np.minimum(cut, MOST_OVERSHOOT * rule.alarm) * m / (m + SETTLED)
+    return lower - np.minimum(cut, MOST_OVERSHOOT * lower), upper
 
 
 def evidence_rows(

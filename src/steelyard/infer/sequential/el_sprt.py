@@ -207,18 +207,19 @@ class EmpiricalLikelihoodSprt:
             raise UsageError(
                 "cannot look at the differences", got=f"an array of shape {given.shape} after {before:g}", need="all differences so far"
             )
-        if not np.all(np.isfinite(given)):
+        least, most = (float(end) / self._width for end in (given.min(), given.max()))
+        if not (math.isfinite(least) and math.isfinite(most)):
             raise DataError(
                 f"{int(np.sum(~np.isfinite(given)))} differences are not finite.",
                 got=f"{int(np.sum(~np.isfinite(given)))} that are not finite",
                 need="numbers",
             )
-        x: FloatArray = given / self._width
-        if np.any(x < self.ends[0] - TOLERANCE) or np.any(x > self.ends[1] + TOLERANCE):
+        if least < self.ends[0] - TOLERANCE or most > self.ends[1] + TOLERANCE:
             raise DataError(
                 f"A difference is larger than the range of the scores, [{self.score_range[0]:g}, {self.score_range[1]:g}], allows.",
                 got="a difference beyond the range of scores",
                 need=f"scores within [{self.score_range[0]:g}, {self.score_range[1]:g}]",
                 hint="declare the range of the score",
             )
-        return np.clip(x, *self.ends)
+        x: FloatArray = given / self._width
+        return x if self.ends[0] <= least and most <= self.ends[1] else np.clip(x, *self.ends)

@@ -23,6 +23,7 @@ POWERS: dict[str, Said] = {
 }
 THETAS, CHURNS, BATCHES = (0.02, 0.05, 0.1), (0.02, 0.05, 0.1, 0.2), (1, 7, 32, 64)
 COURSES = {0.02: 1200, 0.05: 600, 0.1: 300, 0.2: 150}  # by discordance: the more disagree, the less the courses differ
+LARGE = 0.2  # a drop that few items show
 QUICK = ((0.1, 0.02, 1), (0.1, 0.1, 7), (0.1, 0.05, 32), (0.1, 0.2, 64))
 
 
@@ -37,6 +38,15 @@ def claims() -> Iterator[Claim]:
             along_courses,
             quick=tuple(_setting(kind, *one, 150) for one in QUICK),
             full=tuple(_setting(kind, *one, COURSES[one[1]]) for one in every),
+        )
+        yield from declared(
+            kind,
+            "stopping early, a drop of 20 points, looked at after every so many items",
+            {"profile-mcnemar": said["profile-mcnemar"]},
+            default_rule(True),
+            along_courses,
+            quick=(_setting(kind, LARGE, 0.1, 7, 150),),
+            full=tuple(_setting(kind, LARGE, churn, batch, COURSES[churn]) for churn in CHURNS for batch in BATCHES),
         )
     base = {"theta": 0.1, "items": 1500}
     yield from declared(
