@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CAUSES = {
+    "stopping.look": "140 us in quiet moments; work of others on the same cores takes half as much again",
     "stopping.suite-same": "each of ten tasks has a twentieth of alpha for itself, so that its pass needs ln(0.9975 / beta) nats, not "
     "ln(0.95 / beta): 3% more calls; with fewer a drop would pass in 0.203 of the runs instead of 0.2",
     "measure.macro-numpy-1e4": "four fifths of the time is NumPy's Generator.multinomial, 70 ns per cell and draw; another bit generator "
