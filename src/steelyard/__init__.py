@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.questions.comment.comment import comment
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
+    from steelyard.questions.history.acknowledge import acknowledge
     from steelyard.questions.history.answers import drop_answers
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.export_mlflow import export_to_mlflow
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
     from steelyard.results.evaluation import DryRun, Evaluation
-    from steelyard.results.history import Drift, PastRun, RunList
+    from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
     from steelyard.results.learning_curve import LearningCurve
     from steelyard.results.measurement import Interval, Measurement, Row, Slice
     from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
@@ -120,6 +121,8 @@ _HOME = {
     "run_suite": "questions.suite.run_suite",
     "DryRun": "results.evaluation",
     "Evaluation": "results.evaluation",
+    "Acknowledged": "results.history",
+    "acknowledge": "questions.history.acknowledge",
     "Drift": "results.history",
     "History": "history.store",
     "PastRun": "results.history",
@@ -177,6 +180,7 @@ _HOME = {
 
 __all__ = [
     "AccuracyTask",
+    "Acknowledged",
     "AmbiguityError",
     "Audit",
     "AuditedPair",
@@ -233,6 +237,7 @@ __all__ = [
     "Verdict",
     "Written",
     "__version__",
+    "acknowledge",
     "approve_reference",
     "audit",
     "bisect",

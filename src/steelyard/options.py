@@ -149,6 +149,20 @@ SEED = Option(
     python="Random seed; None picks one and says which.",
 )
 DRAWS = Option(name="draws", type=int, default=10_000, help="Number of bootstrap resamples.")
+NIGHT = (
+    Option(
+        name="series",
+        command=True,
+        metavar="NAME",
+        help="With --suite: the series of nights this run belongs to; 'none': it is no night.  [default: budget.series in the suite]",
+    ),
+    Option(
+        name="night",
+        command=True,
+        metavar="ID",
+        help="With --suite: what tells this night from others; the same again is a retry.  [default: the CI run, else the files]",
+    ),
+)
 MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer.")
 INTERVALS = (
     Option(

@@ -180,6 +180,11 @@ def _guarded() -> Iterator[tuple[str, Asked]]:
     yield "verdict_value", ask("check", "--value", "66.05", *llama, "--spec", "quant_algo=FP8", formats=judged)
     yield "suite", ask("check", "--suite", "suite.toml", formats=judged)
     yield "suite_github", ask("check", "--suite", "suite.toml", "--format", "github", formats=())
+    kept = ("--history", "sqlite:///suite_nights.db")
+    yield "night", ask("check", "--suite", "nights.toml", "--night", "one", *kept, formats=judged)
+    yield "night_red", ask("check", "--suite", "nights_red.toml", "--night", "two", *kept, formats=judged)
+    yield "night_github", ask("check", "--suite", "nights_red.toml", "--night", "three", *kept, "--format", "github", formats=())
+    yield "acknowledged", ask("history", "ack", "--fixed", "--reason", "rolled back", *kept)
     yield "recorded_old", ask("record", "data/bits.csv", "--task", "changed", "--model", "old", "--reason", "the first one")
     updated = ("--task", "changed", "--model", "old", "--update", "--reason", "another tokenizer")
     yield "recorded_anew", ask("record", "data/bits_same.csv", *updated)
@@ -362,6 +367,8 @@ def _standing_in(folder: Path) -> Iterator[None]:
     """The inputs in a folder that is the working directory, an environment that says nothing, and nothing left of either."""
     for name in ("desk", "empty", "answers", "desk/cards"):
         (folder / name).mkdir()
+    for beside in Path(__file__).parent.glob("nights*.toml"):
+        shutil.copy(beside, folder / "desk" / beside.name)
     for name in INPUTS:
         place, there = SAMPLES / name, folder / "desk" / name
         shutil.copytree(place, there) if place.is_dir() else shutil.copy(place, there)

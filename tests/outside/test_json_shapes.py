@@ -27,6 +27,7 @@ KINDS = {
         "history",
         "drift",
         "nights",
+        "acknowledged",
         "certificate",
         "dry_run",
         "doctor",

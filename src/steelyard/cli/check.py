@@ -32,16 +32,19 @@ def check(source: str | None, given: Given) -> None:
     """
     if given["keep_answers"]:
         refuse_nowhere_to_keep(given)
+    facts: dict[str, Any] | None
     if given["suite"] is not None:
         result, facts = _suite(given)
     else:
+        refuse_night(given)
         result, facts = _one(source, given), {"sources": [] if source is None else [source], **about_run(given)}
     if result.verdict == "regression" and given["suite"] is None:
         result = with_kept_answers(result, given)
     if given["format_"] == "github":
         step_summary(result)
     given.answer(result)
-    keep_in_history(result, given, **facts)
+    if facts is not None:  # a night is in the history already
+        keep_in_history(result, given, **facts)
     given.leave(result)
 
 
@@ -68,15 +71,26 @@ def with_kept_answers(result: Any, given: Given) -> Any:
     return with_reference_answers(result, history=given["history"], config=given["config"])
 
 
-def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
+def _suite(given: Given) -> tuple[Any, dict[str, Any] | None]:
     refuse_given(
-        ("suite", "directory", "config", "seed", "fail_on", "history", "keep_answers", "output"),
+        ("suite", "series", "night", "directory", "config", "seed", "fail_on", "history", "keep_answers", "output"),
         "a suite",
         hint="[[checks]] in the file",
     )
     from steelyard.questions.suite.check_suite import suite_and_sources
 
-    return suite_and_sources(given["suite"], **given.keywords())
+    return suite_and_sources(given["suite"], **of_night(given), **given.keywords())
+
+
+def of_night(given: Given) -> dict[str, Any]:
+    """What a suite with a budget has to know: a night is stored before it is told."""
+    return {"history": given["history"], "series": given["series"], "night": given["night"], "keep_answers": bool(given["keep_answers"])}
+
+
+def refuse_night(given: Given) -> None:
+    """A night is one of a suite."""
+    if named := [f"--{name}" for name in ("series", "night") if given[name] is not None]:
+        raise UsageError(f"{named[0]} is about a suite.", got=f"{named[0]} without --suite", need="--suite", hint="leave it out")
 
 
 def step_summary(result: Any) -> None:

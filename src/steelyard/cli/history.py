@@ -18,10 +18,12 @@ TABLES = (".csv", ".jsonl")
 
 
 class HistoryGroup(CommandGroup):
-    """`history`, with `history export`, `history import` and `history simulate` below it."""
+    """`history`, with `history ack`, `history export`, `history import` and `history simulate` below it."""
 
-    below = ("export", "import", "simulate")
-    homes = MappingProxyType({"export": "history_transfer", "import": "history_transfer", "simulate": "history_nights"})
+    below = ("ack", "export", "import", "simulate")
+    homes = MappingProxyType(
+        {"ack": "history_nights", "export": "history_transfer", "import": "history_transfer", "simulate": "history_nights"}
+    )
 
 
 @verb_command(OPTIONS, kind=HistoryGroup)
@@ -38,6 +40,7 @@ def history(given: Given) -> None:
       steelyard history --compare 0f7d63ca 9b2c11d0
       steelyard history --export runs.csv
       steelyard history --drop-answers --until 2026-10-01
+      steelyard history ack --fixed --reason "tokenizer rolled back"
       steelyard history import nightly.log junit.xml
       steelyard history export --to mlflow:http://127.0.0.1:5000
       steelyard history simulate --false-alarms 1 --false-alarms 4

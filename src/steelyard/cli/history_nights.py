@@ -1,9 +1,9 @@
-"""The nights of a suite in the history: `history simulate` replays them with other budgets of false alarms."""
+"""The nights of a suite in the history: `history simulate` replays them with other budgets, `history ack` acknowledges a regression."""
 
 from __future__ import annotations
 
 from steelyard.cli.command import Given, verb_command
-from steelyard.declared.history import SIMULATE
+from steelyard.declared.history import ACK, SIMULATE
 
 
 @verb_command(SIMULATE, "simulate", short_help="replay stored nights with other budgets of false alarms")
@@ -23,3 +23,22 @@ def simulate_(given: Given) -> None:
     from steelyard.questions.history.simulate import simulate_nights
 
     given.answer(simulate_nights(**given.keywords()))
+
+
+@verb_command(ACK, "ack", short_help="acknowledge the regression of a series of nights")
+def ack_(given: Given) -> None:
+    """Acknowledge the regression that stands in a series of nights (a suite with a budget); until then every night is red.
+
+    --accept: the change is intended, and nights are compared with it from now on. --fixed: the cause is gone, and nights are compared
+    with those before it again.
+
+    Exit code 0: acknowledged, 3: no regression stands, or error.
+
+    \b
+    Examples:
+      steelyard history ack --fixed --reason "tokenizer rolled back"
+      steelyard history ack --series main --accept --reason "FP8 is worth a point"
+    """
+    from steelyard.questions.history.acknowledge import acknowledge
+
+    given.answer(acknowledge(**given.keywords()))

@@ -39,6 +39,10 @@ def run(task: str | None, given: Given) -> None:
     if given["keep_answers"]:
         refuse_nowhere_to_keep(given)
     suite = given["suite"] is not None
+    if not suite:
+        from steelyard.cli.check import refuse_night
+
+        refuse_night(given)
     result, facts = _suite(given) if suite else (_one(task, given), given.keywords("spec"))
     if given["dry_run"]:
         given.answer(result, output=given["answer_"])
@@ -49,7 +53,8 @@ def run(task: str | None, given: Given) -> None:
 
         step_summary(judged.get("github", result))
     given.answer(result, output=given["answer_"], instead=judged)
-    keep_in_history(result, given, **facts)
+    if facts is not None:  # a night is in the history already
+        keep_in_history(result, given, **facts)
     given.leave(result)
 
 
@@ -83,14 +88,15 @@ def _one(task: str | None, given: Given) -> Any:
             raise
 
 
-def _suite(given: Given) -> tuple[Any, dict[str, Any]]:
+def _suite(given: Given) -> tuple[Any, dict[str, Any] | None]:
     refuse_given(
-        ("suite", "directory", "config", "fail_on", "answer_", "history", "keep_answers"),
+        ("suite", "series", "night", "directory", "config", "fail_on", "answer_", "history", "keep_answers"),
         "a suite",
     )
+    from steelyard.cli.check import of_night
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.questions.suite.check_suite import suite_and_sources
     from steelyard.questions.suite.run_suite import evaluating
 
     with Progress(quiet=given["quiet"]) as progress:
-        return suite_and_sources(given["suite"], **evaluating(progress), **given.keywords())
+        return suite_and_sources(given["suite"], **evaluating(progress), **of_night(given), **given.keywords())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, KEEP_ANSWERS, LOG_PARTS, RATIO, RUN_COLUMNS, Option
+from steelyard.options import HISTORY, KEEP_ANSWERS, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
@@ -17,6 +17,7 @@ OPTIONS = (
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="value", type=float, help="A single score instead of a run."),
     Option(name="suite", command=True, kind="file", help="TOML file of several checks; gives one verdict, corrected for their number."),
+    *NIGHT,
     Option(name="metric", metavar="NAME", help="Metric to compare.  [default: the reference's]"),
     Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),

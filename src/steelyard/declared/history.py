@@ -102,3 +102,17 @@ SIMULATE = (
     Option(name="nights", type=int, least=1, help="Count only the newest nights; earlier ones are their baseline.  [default: all]"),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
+
+ACK = (
+    Option(name="series", metavar="NAME", help="Series of nights, if the history has several."),
+    Option(name="accept", switch=True, help="The change is intended: nights are compared with it from now on."),
+    Option(name="fixed", switch=True, help="The cause is gone: nights are compared with those before it again."),
+    Option(name="reason", metavar="TEXT", help="Why, in a sentence; it is stored."),
+    Option(
+        name="history",
+        kind="input",
+        metavar="URL",
+        help="Database of the nights: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+    ),
+    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+)

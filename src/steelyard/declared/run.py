@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, KEEP_ANSWERS, PRIOR_SCALE, Option
+from steelyard.options import HISTORY, KEEP_ANSWERS, NIGHT, PRIOR_SCALE, Option
 
 OPTIONS = (
     Option(
@@ -110,6 +110,7 @@ OPTIONS = (
     ),
     Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
     Option(name="suite", command=True, kind="file", help="Suite file: run and check everything in it; gives one verdict."),
+    *NIGHT,
     Option(name="output", short="-o", kind="output", help="Where to write the rows, one JSON object per line."),
     Option(
         name="answer_",

@@ -20,7 +20,7 @@ from steelyard.history.entries import utc
 from steelyard.history.schema import LISTS, NIGHT_VALUES, NIGHTS, WATCHES
 from steelyard.history.store import BITS, History, MadeRun, Packed, _expanded, _of_bits, _of_doubles, pack
 
-REFERENCE, NIGHT, ACCEPTED, FIXED = KINDS = ("reference", "night", "accept", "fixed")
+REFERENCE, NIGHT, AGAIN, ACCEPTED, FIXED = KINDS = ("reference", "night", "again", "accept", "fixed")
 COLUMNS = ("id", "series", "place", "kind", "night", "time", "by", "commit", "facts", "decision")
 AT_ONCE = 400  # values asked for in one query
 
@@ -33,9 +33,10 @@ class PlaceTakenError(Exception):
 class NightEvent:
     """One thing that happened in a series.
 
-    kind: reference (the runs that the series starts from, or starts anew from), night, accept or fixed (a regression was
-    acknowledged). night: what tells one night from another, and a retry from a night. facts: as JSON; `tasks` of a night and of
-    each of the `runs` of a reference name the values of every task by their digest. decision: what a night came to.
+    kind: reference (the runs that the series starts from, or starts anew from), night, again (the second run of some tasks of a night
+    that waits for it), accept or fixed (a regression was acknowledged). night: what tells one night from another, and a retry from a
+    night. facts: as JSON; `tasks` of a night and of each of the `runs` of a reference name the values of every task by their digest.
+    decision: what a night came to.
     """
 
     series: str
@@ -66,8 +67,24 @@ class ValueParcel:
     values: dict[str, Packed] = field(default_factory=dict)
     lists: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
+    _judged: dict[tuple[str, str | None], JudgedValues] = field(default_factory=dict)
+
+    def judged(self) -> dict[tuple[str, str | None], JudgedValues]:
+        """What the parcel holds, in the order in which it will be read."""
+        return self._judged
+
     def add(self, judged: JudgedValues) -> dict[str, Any]:
         """The values join the parcel; how an event names them."""
+        named = self._added(judged)
+        order = sorted(range(len(judged.ids)), key=lambda i: str(judged.ids[i]))
+        self._judged[named["values"], named["contents"]] = JudgedValues(
+            ids=[str(judged.ids[i]) for i in order],
+            values=[float(judged.values[i]) for i in order],
+            contents=None if named["contents"] is None or judged.contents is None else [judged.contents[i] for i in order],
+        )
+        return named
+
+    def _added(self, judged: JudgedValues) -> dict[str, Any]:
         packed = pack(dict(zip(judged.ids, judged.values, strict=True)))
         self.values[packed.digest] = packed
         if judged.contents is None or all(one is None for one in judged.contents):

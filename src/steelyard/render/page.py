@@ -392,6 +392,7 @@ PAGES: dict[str, str | Builder] = {
     "Plan": "plan.plan_page",
     "Verdict": "verdict.verdict_page",
     "Recorded": "verdict.recorded_page",
+    "Acknowledged": "suite_nights.acknowledged_page",
     "Suite": "suite.suite_page",
     "Evaluation": "run.evaluation_page",
     "DryRun": "run.dry_run_page",

@@ -134,7 +134,7 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 BOLD, DIM, YELLOW, RED = "1", "2", "33", "1;31"
 VERDICTS = {"pass": "1;32", "regression": RED, "inconclusive": "1;33"}
-GUARDS = {**VERDICTS, "unconfirmed": YELLOW, "waived": YELLOW, "advisory": YELLOW}
+GUARDS = {**VERDICTS, "changed": YELLOW, "unconfirmed": YELLOW, "waived": YELLOW, "advisory": YELLOW}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

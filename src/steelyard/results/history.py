@@ -97,3 +97,23 @@ class Drift(Result):
     alarms: Mapping[str, Any] | None = None
     flaky: Mapping[str, Any] | None = None
     conclusion: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Acknowledged(Result):
+    """A regression of a series of nights that somebody has acknowledged: `how` is accept (it is intended) or fixed (its cause is gone).
+
+    `since` is the night from which on it was worse, `nights` how many nights it stood, `named` the tasks that were named.
+    """
+
+    KIND = "acknowledged"
+
+    place: str
+    series: str
+    how: str
+    reason: str
+    since: Mapping[str, Any]
+    nights: int
+    named: tuple[str, ...] = ()
+    by: str | None = None
+    conclusion: str = ""

@@ -188,6 +188,44 @@ class PooledSuite(ResultPart):
     mean_change: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteNights(ResultPart):
+    """A suite as one night of a series with a budget of false alarms.
+
+    `verdict` is pass, regression, changed (worse on these very items, not shown for new ones) or unconfirmed (some tasks have to be run
+    `again`). A night alarms when `evidence` reaches `line`; a regression stays until somebody acknowledges it: `unacknowledged` is one of
+    an earlier night. `since` is the night, and the day, of the first run that is worse; `fell` are the items that fell most. `nights` have
+    been judged in the series, and `baseline` runs are what tonight was held against. `retry`: this night was judged before, and its
+    answers were not counted again. `correlation` is that of consecutive nights, None for fewer than twenty; `alike`: it is more than chance
+    would bring, and the budget may not hold.
+    """
+
+    series: str
+    night: str
+    verdict: str
+    false_alarms_per_year: float
+    runs_per_year: float
+    evidence: float
+    line: float
+    alarm: bool = False
+    unacknowledged: bool = False
+    since: Mapping[str, Any] | None = None
+    named: tuple[str, ...] = ()
+    fell: tuple[Mapping[str, Any], ...] = said_as("items", default=())
+    counted: tuple[str, ...] = ()
+    pool_z: float | None = None
+    task_z: Mapping[str, float] = field(default_factory=dict)
+    nights: int = 0
+    baseline: int = 0
+    correlation: float | None = None
+    alike: bool = False
+    retry: bool = False
+    confirm: bool = False
+    again: tuple[str, ...] = ()
+    target: str = "items"
+    claim: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Suite(Result):
     """Many guards at once. `rows` say for each verdict its place in the family: adjusted p, tier, waiver, what counts."""
@@ -201,6 +239,7 @@ class Suite(Result):
     conclusion: str = ""
     rows: tuple[Mapping[str, Any], ...] = ()
     pooled: PooledSuite | None = field(default=None, metadata=IF_ANY)
+    nights: SuiteNights | None = field(default=None, metadata=IF_ANY)
     verdicts: tuple[Verdict, ...]
 
     @property

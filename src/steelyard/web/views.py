@@ -157,7 +157,7 @@ def drift(request: Request) -> Response:
 
 def nights(request: Request) -> Response:
     """The nights of a suite: the evidence over time with its alarm line, alarms, acknowledgements, and what is claimed."""
-    from steelyard.questions.history.nights import night_series
+    from steelyard.estimate.past.nights import night_series
     from steelyard.questions.history.simulate import simulate_nights
 
     with serving_of(request).opened() as history:

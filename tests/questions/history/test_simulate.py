@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from questions.history.test_nights import night_event, reference_event, run_of
 
 import steelyard as sy
 from answers import Command
 from questions.history.night_samples import dated_nights, day
-from questions.history.test_nights import night_event, reference_event, run_of
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.past.nights import nights_of, replay
 from steelyard.history.nights import ValueParcel, add_events
 from steelyard.history.store import open_history
-from steelyard.questions.history.nights import nights_of, replay
 from steelyard.questions.history.simulate import simulate_nights
 from steelyard.results.catalogue import result_of
 

@@ -33,6 +33,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.results.base import Warnings
+from steelyard.tally.design import take
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
 
@@ -80,6 +81,8 @@ def guard_source(
     if recorded is not None:
         past = SystemItems("reference", outcomes.to_items(recorded))
         original, run = run, keyed_alike(run, recorded.hashed)
+        if unmatched == "drop":
+            run = _without_edited(run, recorded, warnings)
         refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
@@ -295,6 +298,24 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
             need="the same items",
             hint="if the data set has changed, record a new reference with update=True and a reason",
         )
+
+
+def _without_edited(run: SystemItems, recorded: outcomes.Outcomes, warnings: Warnings) -> SystemItems:
+    """An item that says something else than on record is another item, which only the run has: it is left out where those are."""
+    changed = [] if run.items.id is None else outcomes.changed_contents(run.items, recorded)
+    if not changed or run.items.id is None:
+        return run
+    warnings.add(
+        f"{len(changed):,} {'item has' if len(changed) == 1 else 'items have'} another truth or content than was recorded, such as "
+        f"{changed[0]!r}: left out (unmatched='drop')"
+    )
+    gone = np.append(np.isin(np.asarray(list(run.items.id.names), object), changed), False)[run.items.id.codes]
+    return SystemItems(run.name, take(run.items, ~gone), run.log, run.source)
+
+
+def like_reference(items: Items, past: Items, metric: Metric) -> Items:
+    """The run with only the columns that the recorded items have, so that both are read alike."""
+    return _only(items, _columns_of(past), metric)
 
 
 def _refuse_new_weights(run: Items, past: Items) -> None:

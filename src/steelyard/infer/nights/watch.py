@@ -18,7 +18,19 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.infer.nights.answers import TaskAnswers, TaskRun, check_run
 from steelyard.infer.nights.bag import BagEvidence
-from steelyard.infer.nights.detector import ALLOWANCE, POOL_SHARE, STRENGTHS, alarm_line, moved, shortfall, suite_evidence, teaching
+from steelyard.infer.nights.detector import (
+    ALLOWANCE,
+    POOL_SHARE,
+    STRENGTHS,
+    alarm_line,
+    confirm_level,
+    first_stage,
+    moved,
+    second_stage,
+    shortfall,
+    suite_evidence,
+    teaching,
+)
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.suite.closed_testing import SuiteJudgement, TaskEvidence, judge_tasks
 from steelyard.infer.suite.pooled import scores_z
@@ -52,9 +64,11 @@ class Night:
 class NightDecision:
     """What a night came to.
 
-    verdict: pass, regression, or changed (worse on these very items; not shown for new ones). alarm: the evidence crossed the
+    verdict: pass, regression, changed (worse on these very items; not shown for new ones), or unconfirmed (the tasks `again` have to
+    be run a second time the same night). alarm: the evidence crossed the
     line tonight. since: the first run of the change. named: tasks that the test on new items names. items: (task, item) that
-    fell most. counted: tasks that moved the evidence; none for a repeated deterministic run or while a regression stands.
+    fell most. counted: tasks that moved the evidence; none for a repeated deterministic run or while a regression stands. baseline:
+    runs that the night was held against.
     """
 
     run: str
@@ -71,6 +85,8 @@ class NightDecision:
     unacknowledged: bool = False
     named: tuple[str, ...] = ()
     items: tuple[tuple[str, str], ...] = ()
+    baseline: int = 0
+    again: tuple[str, ...] = ()
 
 
 class Unit:
@@ -167,6 +183,7 @@ class NightlyWatch:
         self.baseline: list[int] = []
         self.first: list[int] = []  # the first baseline, which the test on new items is made against
         self.first_grows = True
+        self.pending: Night | None = None  # a night that waits for its second run; never part of a kept state
         self.since: list[int] = []  # runs of a regression that nobody has acknowledged
         self._named: tuple[str, ...] = ()
         for night in reference:
@@ -188,6 +205,11 @@ class NightlyWatch:
         return bool(self.since)
 
     @property
+    def named(self) -> tuple[str, ...]:
+        """The tasks that the regression that stands has named."""
+        return self._named
+
+    @property
     def evidence(self) -> float:
         """Of the whole suite, to be held against `line`."""
         tasks = np.array([self.units[name].detectors for name in self.tasks])
@@ -195,7 +217,11 @@ class NightlyWatch:
 
     def judge(self, night: Night) -> NightDecision:
         """Decide about one more night. A night that cannot be read changes nothing."""
+        if self.pending is not None:
+            self._absorb(self.pending)
+            self.pending = None
         place, columns = self._taken(night)
+        before = len(self.baseline)
         if self.red:
             self._keep(place, columns)
             self.since.append(place)
@@ -217,6 +243,7 @@ class NightlyWatch:
             "task_z": {name: one.z for name, one in found.items()},
             "task_v": task_v,
             "counted": tuple(found),
+            "baseline": before,
         }
         if self.evidence < self.line:
             return self._decided(night.run, "pass", **shown)
@@ -233,6 +260,59 @@ class NightlyWatch:
         pool_z = twin._pooled(found)
         by_task = {name: lower_tail(-twin.units[name].seen(place, one.z)) for name, one in found.items()}
         return by_task, None if pool_z is None else lower_tail(-twin.pool.seen(place, pool_z))
+
+    # ---- the alternative: ask again the same night ---------------------------------------------------------------------------
+
+    def judge_twice(self, night: Night, again: Night | None = None) -> NightDecision:
+        """Decide about a night by itself, and by a second run of the tasks that look worse; the evidence does not move.
+
+        Red only if both runs are worse, each at sqrt(F / runs a year). Without the second run the night is unconfirmed, and waits: the
+        next night takes it for a pass. Reference: Lancaster1961 for mid-p; Student1908.
+        """
+        if self.pending is not None and self.pending is not night:
+            self._absorb(self.pending)
+        self.pending = None
+        if self.red:
+            return self.judge(night)
+        by_task, pooled = self.evidence_against(night)
+        names = list(by_task)
+        stage = first_stage(list(by_task.values()), pooled, confirm_level(self.false_alarms, self.runs_per_year))
+        shown = {"counted": tuple(names), "baseline": len(self.baseline)}
+        if not stage.red:
+            self._absorb(night)
+            return self._decided(night.run, "pass", **shown)
+        asked = tuple(names[i] for i in stage.again)
+        if again is None:
+            self.pending = night
+            return self._decided(night.run, "unconfirmed", again=asked, **shown)
+        if missing := [name for name in asked if name not in again.tasks]:
+            raise UsageError(
+                f"{missing[0]} has to be run again too.", got=f"no second run of {missing[0]}", need=f"one of {', '.join(asked)}"
+            )
+        second, second_pool = self.evidence_against(
+            Night(run=f"{night.run} again", tasks={name: again.tasks[name] for name in asked}, commit=night.commit)
+        )
+        confirmed = second_stage(stage, [second.get(name, 1.0) for name in asked], second_pool)
+        if not confirmed:
+            self._absorb(night)
+            return self._decided(night.run, "pass", **shown)
+        place, columns = self._taken(night)
+        self._keep(place, columns)
+        self.first_grows = False
+        level = stage.level / len(asked)
+        self.since, self._named = [place], tuple(name for name in asked if second.get(name, 1.0) <= level)
+        return self._decided(night.run, "regression", alarm=True, since=night.run, named=self._named, **shown)
+
+    def _absorb(self, night: Night) -> None:
+        """A night that is like those before: it joins the baseline, and its z teach how much is usual."""
+        place, columns = self._taken(night)
+        found = self._found(columns, night.run)
+        for name, one in found.items():
+            self.units[name].z.append((place, one.z))
+        if (z := self._pooled(found)) is not None:
+            self.pool.z.append((place, z))
+        self._keep(place, columns)
+        self._into_baseline(place)
 
     # ---- after an alarm ------------------------------------------------------------------------------------------------------
 
@@ -411,6 +491,7 @@ class NightlyWatch:
             raise UsageError("cannot read this state of nights", got=f"format {plain.get('format')!r}", need=f"format {FORMAT}")
         out = cls.__new__(cls)
         out._known, out._begun = None, 0
+        out.pending = None
         out.false_alarms, out.runs_per_year = float(plain["false_alarms"]), float(plain["runs_per_year"])
         out.line = alarm_line(out.false_alarms, out.runs_per_year)
         out.target, out.seed, out.ranges = str(plain["target"]), int(plain["seed"]), dict(plain["ranges"])

@@ -9,12 +9,12 @@ from typing import Any
 
 from steelyard.declared.history import SIMULATE
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.past.nights import Replayed, StoredNight, night_series, nights_of, replay
 from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.options import documented, number, whole
-from steelyard.questions.history.nights import Replayed, StoredNight, night_series, nights_of, replay
 from steelyard.results import signature
 from steelyard.results.nights import CLAIM, NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 

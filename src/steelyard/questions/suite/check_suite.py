@@ -21,16 +21,18 @@ from steelyard.infer.suite.closed_testing import SHARE, SuiteJudgement
 from steelyard.late_dataclass import dataclass
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
 from steelyard.questions.guard.check import check
+from steelyard.questions.suite.budget import judge_night, night_asked, read_budget
+from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
-from steelyard.results.verdict import WORSENING, PooledSuite, Suite, Verdict
+from steelyard.results.verdict import PooledSuite, Suite, Verdict
 
-OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier")
+OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier", "budget")
 OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
 OF_CHECK = (
     *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
     *("margin", "recovery", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
-    *("by", "critical_slices"),
+    *("by", "critical_slices", "again"),
     *OF_LOG,
 )
 # What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
@@ -60,6 +62,7 @@ class SuiteCheck:
     tier: str
     waiver: Mapping[str, Any] | None
     run: Mapping[str, Any] | None = None
+    again: str | None = None  # of a budget with confirm: the second run of the same night
 
 
 @documented(
@@ -73,6 +76,8 @@ class SuiteCheck:
     evaluate="Makes the verdict of a check that runs a model. Default: such a check is refused.",
     beforehand="Sees every guard before the first is asked. Default: nobody does.",
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
+    series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
+    night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
 )
 def check_suite(
     path: str | os.PathLike[str],
@@ -84,6 +89,8 @@ def check_suite(
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
     history: str | None = None,
+    series: str | None = None,
+    night: str | None = None,
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
@@ -91,12 +98,22 @@ def check_suite(
     guard red alone but not after the correction is unconfirmed: inconclusive if it has a theta, otherwise a pass with a warning;
     so is a suite that only the pooled test calls worse while the noise that whole runs share is not known. `evaluate` makes the
     verdict of a check that runs a model; `beforehand` sees every guard before the first is asked. With `history`, the run of
-    every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict.
+    every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict. A suite with a budget of false
+    alarms and a series is one night of it: the evidence of all nights decides, and the night is stored before it is told.
     """
     suite, facts = suite_and_sources(
-        path, directory=directory, config=config, seed=seed, today=today, evaluate=evaluate, beforehand=beforehand
+        path,
+        directory=directory,
+        config=config,
+        seed=seed,
+        today=today,
+        evaluate=evaluate,
+        beforehand=beforehand,
+        history=history,
+        series=series,
+        night=night,
     )
-    return suite if history is None else _kept(suite, history, facts)
+    return suite if history is None or facts is None else _kept(suite, history, facts)
 
 
 def _kept(suite: Suite, history: str, facts: Mapping[str, Any]) -> Suite:
@@ -118,8 +135,15 @@ def suite_and_sources(
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
-) -> tuple[Suite, dict[str, Any]]:
-    """The suite as `check_suite` gives it, and what the history must know to keep its items: where each verdict was read from."""
+    history: str | None = None,
+    series: str | None = None,
+    night: str | None = None,
+    keep_answers: bool = False,
+) -> tuple[Suite, dict[str, Any] | None]:
+    """The suite as `check_suite` gives it, and what the history must know to keep its items: where each verdict was read from.
+
+    None: it was a night of a series, and is in the history already.
+    """
     file = Path(path)
     plain = _read(file)
     head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
@@ -144,6 +168,17 @@ def suite_and_sources(
             need="steelyard run",
             hint=f"steelyard run --suite {file.name}",
         )
+    asked = night_asked(
+        read_budget(head.get("budget"), file),
+        series=series,
+        night=night,
+        history=history,
+        config=where["config"],
+        keep_answers=keep_answers,
+        warnings=warnings,
+    )
+    if asked is not None:
+        guards = [_of_a_night(guard) for guard in guards]
     if beforehand is not None:
         for guard in guards:
             beforehand(guard, **where)
@@ -151,8 +186,37 @@ def suite_and_sources(
         check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
         for guard in guards
     ]
-    suite = judged(guards, verdicts, alpha, correction, head.get("name"), today or datetime.datetime.now(datetime.UTC).date(), warnings)
-    return suite, {**where, "parts": [_read_from(guard) for guard in guards]}
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    suite = judged(guards, verdicts, alpha, correction, head.get("name"), day, warnings, nightly=asked is not None)
+    parts = [_read_from(guard) for guard in guards]
+    if asked is None:
+        return suite, {**where, "parts": parts}
+
+    def again(place: int) -> tuple[Verdict, dict[str, Any]] | None:
+        """The second run of a check, the same night: the file that the suite names, or the model asked once more."""
+        second = _second(guards[place])
+        if second is None or (second.run is None and not os.path.exists(second.options["source"])):
+            return None
+        made = check(**second.options, **where, seed=seed) if second.run is None or evaluate is None else evaluate(second, **where)
+        return made, _read_from(second)
+
+    return judge_night(suite, parts, asked, where, again), None
+
+
+def _second(guard: SuiteCheck) -> SuiteCheck | None:
+    """A check of the second run; None where nothing says how to make one."""
+    if guard.run is not None and guard.run.get("output") is not None:
+        first = Path(guard.run["output"])
+        place = guard.again or str(first.with_name(f"{first.stem}.again{first.suffix}"))
+        return replace(guard, run={**guard.run, "output": place})
+    return None if guard.again is None else replace(guard, options={**guard.options, "source": guard.again})
+
+
+def _of_a_night(guard: SuiteCheck) -> SuiteCheck:
+    """Items come and go over a year of nights: those that only one side has are left out of tonight's verdict, unless the file says so."""
+    if "value" in guard.options:
+        return guard
+    return replace(guard, options={"unmatched": "drop", **guard.options})
 
 
 def _read_from(guard: SuiteCheck) -> dict[str, Any]:
@@ -160,7 +224,8 @@ def _read_from(guard: SuiteCheck) -> dict[str, Any]:
     said = guard.options
     place = said.get("source") if guard.run is None else guard.run.get("output")
     columns = {name: said[name] for name in RUN_KEYWORDS if name in said}
-    return {"sources": [] if place is None else [place], "columns": columns, "protocol": said.get("protocol")}
+    of_items = {"missing": said.get("missing"), "range": said.get("range")}
+    return {"sources": [] if place is None else [place], "columns": columns, "protocol": said.get("protocol"), **of_items}
 
 
 # ---- reading the file --------------------------------------------------------------------------------------------------------
@@ -225,8 +290,16 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> Suit
         )
     if "result" in one:
         one["source"] = _result(str(one.pop("result")), what, file)
-    run = one.pop("run", None)
-    return SuiteCheck(options={**one, **columns}, tier=tier, waiver=waiver, run=None if run is None else _run(run, what, file))
+    run, again = one.pop("run", None), one.pop("again", None)
+    if again is not None and not isinstance(again, str):
+        raise SourceError(f"cannot read the suite {file.name!r}", got=f"again = {again!r} in {what}", need="a path")
+    return SuiteCheck(
+        options={**one, **columns},
+        tier=tier,
+        waiver=waiver,
+        run=None if run is None else _run(run, what, file),
+        again=None if again is None else str(_relative(again, file)),
+    )
 
 
 def _refuse_twice(guards: Sequence[SuiteCheck], file: Path) -> None:
@@ -319,8 +392,13 @@ def judged(
     name: Any,
     today: datetime.date,
     warnings: list[str],
+    *,
+    nightly: bool = False,
 ) -> Suite:
-    """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included."""
+    """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included.
+
+    nightly: one night of many, which have the last word: nothing is said of what it leaves unconfirmed.
+    """
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
     in_force = [guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today for guard in guards]
@@ -342,7 +420,7 @@ def judged(
         risen = [row["p_value"] for row in verdict.details.rates or () if row["risen"]]
         confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
         counts = _counts_as(guard, verdict, confirmed, live)
-        if counts == "unconfirmed" and verdict.theta is None:
+        if counts == "unconfirmed" and verdict.theta is None and not nightly:
             warnings.append(
                 f"{verdict.task} {verdict.model}: significant on its own (p = {verdict.p_decisive:.2g}), "
                 f"not after correction for {len(family)} guards"
@@ -370,9 +448,9 @@ def judged(
                 "waiver": waiver,
             }
         )
-    outcome = _outcome(rows, verdicts, whole)
-    warnings += _doubts(rows, verdicts)
-    if whole is not None and whole.verdict == "unconfirmed":
+    outcome = outcome_of(rows, verdicts, whole)
+    warnings += doubts(rows, verdicts)
+    if whole is not None and whole.verdict == "unconfirmed" and not nightly:
         warnings.append(UNCONFIRMED.format(m=whole.m, p=whole.p_value))
     return Suite(
         verdict=outcome,
@@ -381,7 +459,7 @@ def judged(
         verdicts=tuple(written),
         rows=tuple(rows),
         name=None if name is None else str(name),
-        conclusion=_conclusion(outcome, rows, whole),
+        conclusion=conclusion_of(outcome, rows, whole),
         pooled=whole,
         warnings=tuple(dict.fromkeys(warnings)),
         signature=signature.write({"n": len(verdicts), "correction": correction, "alpha": alpha}),
@@ -422,37 +500,6 @@ def _counts_as(guard: SuiteCheck, verdict: Verdict, confirmed: bool, waived: boo
     return verdict.verdict
 
 
-def _outcome(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict], whole: PooledSuite | None) -> str:
-    """Regression beats inconclusive beats pass. A supporting guard can turn the suite red, but its doubt alone does not hold it up."""
-    if any(row["counts_as"] == "regression" for row in rows) or _unnamed(whole):
-        return "regression"
-    together = whole is not None and whole.verdict == "unconfirmed"
-    for row, verdict in zip(rows, verdicts, strict=True):
-        unconfirmed = row["counts_as"] == "unconfirmed" or (together and row["counts_as"] == "pass")
-        doubt = row["counts_as"] == "inconclusive" or (unconfirmed and verdict.theta is not None)
-        if doubt and TIERS[row["tier"]].holds:
-            return "inconclusive"
-    return "pass"
-
-
-def _unnamed(whole: PooledSuite | None) -> bool:
-    """Whether all tasks together are worse, and none of them can be named."""
-    return whole is not None and whole.verdict == "regression" and not whole.named
-
-
-def _doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
-    """What a pass of the suite leaves open."""
-    out = [
-        f"{row['task']} {row['model']} ({row['tier']}) did not rule out "
-        f"a {WORSENING[verdict.higher_is_better]} of theta ({verdict.theta:g})"
-        for row, verdict in zip(rows, verdicts, strict=True)
-        if row["counts_as"] == "inconclusive" and not TIERS[row["tier"]].holds and verdict.theta is not None
-    ]
-    if not any(TIERS[row["tier"]].fails for row in rows):
-        out.append("every guard is advisory: this suite cannot fail")
-    return out
-
-
 def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float | None:
     """The drop that this guard finds as one of many: at alpha / m."""
     if verdict.mde is None or not TIERS[tier].fails or family < 2:
@@ -461,18 +508,3 @@ def _shared_mde(verdict: Verdict, family: int, alpha: float, tier: str) -> float
     if one <= 0:
         return verdict.mde
     return verdict.margin + (verdict.mde - verdict.margin) * minimum_detectable(1.0, alpha / family, verdict.beta) / one
-
-
-def _conclusion(outcome: str, rows: Sequence[Mapping[str, Any]], whole: PooledSuite | None) -> str:
-    def many(kind: str) -> int:
-        return sum(row["counts_as"] == kind for row in rows)
-
-    parts = [f"{many(kind)} {kind}" for kind in ("pass", "regression", "inconclusive", "unconfirmed", "waived", "advisory") if many(kind)]
-    told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
-    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and TIERS[row["tier"]].fails]
-    if outcome == "regression" and not decided and whole is not None:
-        return f"{told} Worse together: at least {max(1, whole.at_least)} of {whole.m} tasks, but no single task can be named."
-    if outcome == "pass" or not decided:
-        return told
-    shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")
-    return f"{told} {'Worse' if outcome == 'regression' else 'Undecided'}: {shown}."

@@ -28,6 +28,8 @@ OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unma
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
     progress="Called as the work goes on. Default: silence.",
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
+    series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
+    night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
 )
 def run_suite(
     path: str | os.PathLike[str],
@@ -37,9 +39,12 @@ def run_suite(
     seed: int | None = 0,
     progress: Watcher | None = None,
     history: str | None = None,
+    series: str | None = None,
+    night: str | None = None,
 ) -> Suite:
     """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
-    return check_suite(path, directory=directory, config=config, seed=seed, history=history, **evaluating(progress))
+    asked = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
+    return check_suite(path, **asked, **evaluating(progress))  # type: ignore[arg-type]
 
 
 def evaluating(progress: Watcher | None) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pages.changed_items import CHANGED
+from steelyard.render.pages.suite_nights import CHANGED as CHANGED_ITEMS
+from steelyard.render.pages.suite_nights import TONIGHT, night_case, night_lines
 from steelyard.render.pages.verdict import (
     BY_SLICE,
     IDLE,
@@ -46,7 +48,7 @@ from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
 from steelyard.results.verdict import Suite, Verdict
 
-ORDER = ("regression", "inconclusive", "unconfirmed", "waived", "advisory", "pass")  # the worst first
+ORDER = ("regression", "inconclusive", "changed", "unconfirmed", "waived", "advisory", "pass")  # the worst first
 FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
 UNCONFIRMED = "significant on its own, not after correction"
 NAMED = 5  # guards that are named for one warning
@@ -151,19 +153,28 @@ def suite_page(s: Suite, _: object) -> Page:
         lead=s.conclusion,
         sections=filled(
             Section(title="Guards", blocks=[*_drawn(drawing), *_table(found, s), Lead(), every]),
-            _listed("Unconfirmed", [(g, UNCONFIRMED) for g in found if g.counts_as == "unconfirmed"], seen=WRITTEN),
+            _listed("Changed", [(g, CHANGED_ITEMS) for g in found if g.counts_as == "changed"], seen=WRITTEN),
+            _listed("Unconfirmed", [(g, _unconfirmed(s)) for g in found if g.counts_as == "unconfirmed"], seen=WRITTEN),
             _listed("Waivers", waived(found)),
             Section(title="Behind each verdict", blocks=_behind(found)),
         ),
         warnings=s.warnings,
         written_warnings=grouped_warnings(found),
-        methods=[("columns", legend(s)), *(("together", said) for said in pooled_text(s))],
+        methods=[("columns", legend(s)), *(("together", said) for said in pooled_text(s)), *(("nights", said) for said in _nights(s))],
         signature=s.signature,
         title=f"{s.verdict.upper()}: {about}",
         headed=True,
-        cases=[guard_case(g) for g in found],
+        cases=[*(guard_case(g) for g in found), *([] if s.nights is None else [night_case(s.nights, s.conclusion)])],
         suite=s.name or "",
     )
+
+
+def _nights(s: Suite) -> list[str]:
+    return [] if s.nights is None else night_lines(s.nights)
+
+
+def _unconfirmed(s: Suite) -> str:
+    return UNCONFIRMED if s.nights is None else TONIGHT
 
 
 def _drawn(drawing: Forest | None) -> list[PageBlock]:
@@ -186,7 +197,7 @@ def _table(found: Sequence[GuardLine], s: Suite) -> list[PageBlock]:
     return [
         PageTable(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
         PageTable(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
-        Sentences(said=[legend(s), *pooled_text(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
+        Sentences(said=[legend(s), *pooled_text(s), *_nights(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
     ]
 
 

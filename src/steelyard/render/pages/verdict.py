@@ -151,7 +151,7 @@ def _outcome(g: GuardLine) -> tuple[str, str]:
     said = v.conclusion or v.verdict
     if counted == "regression":
         return "failure", said
-    if counted == "inconclusive" or (counted == "unconfirmed" and v.theta is not None):
+    if counted == "inconclusive" or (counted in ("unconfirmed", "changed") and v.theta is not None):
         return "inconclusive", f"{counted}: {said}"
     if counted == "waived":
         return "skipped", f"waived ({waiver_text(g.waiver)}): {said}" if g.waiver else f"waived: {said}"

@@ -11,6 +11,14 @@ import numpy as np
 import pytest
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.past.nights import (
+    nights_of,
+    replay,
+    state_as_kept,
+    step,
+    stored_nights,
+    watch_of,
+)
 from steelyard.history.nights import (
     NIGHT,
     REFERENCE,
@@ -24,14 +32,6 @@ from steelyard.history.nights import (
     state_of,
 )
 from steelyard.history.store import History, open_history
-from steelyard.questions.history.nights import (
-    nights_of,
-    replay,
-    state_as_kept,
-    step,
-    stored_nights,
-    watch_of,
-)
 
 BUDGET = {"false_alarms_per_year": 1.0, "runs_per_year": 365.0, "confirm": False, "target": "items"}
 ITEMS = [f"q{i}" for i in range(60)]

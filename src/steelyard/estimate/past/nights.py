@@ -14,11 +14,13 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.history.nights import (
     ACCEPTED,
+    AGAIN,
     FIXED,
     NIGHT,
     REFERENCE,
     JudgedValues,
     NightEvent,
+    ValueParcel,
     events_of,
     series_names,
     state_of,
@@ -46,8 +48,9 @@ class StoredNight:
     """One event of a series, ready to be replayed.
 
     kind: reference (`reference` are the runs that the series starts, or starts anew, from), night (`night` and the `budget` it was
-    judged with), accept or fixed (somebody acknowledged a regression, with a `reason`). `night.run` is what tells the nights of a
-    series apart, and what `since` of a decision names. `decision` is what was decided then, as JSON.
+    judged with), again (the second run of a night with `confirm`: `night` has some of its tasks), accept or fixed (somebody
+    acknowledged a regression, with a `reason`). `night.run` is what tells the nights of a series apart, and what `since` of a decision
+    names. `decision` is what was decided then, as JSON.
     """
 
     id: str
@@ -126,10 +129,13 @@ def replay(
     if not nights or nights[0].kind != REFERENCE:
         raise DataError("The series does not begin with a reference.", got="no reference", need="the first event of the series")
     watch: NightlyWatch | None = None
-    judged, decisions = [], []
+    judged: list[StoredNight] = []
+    decisions: list[NightDecision] = []
     for one in nights:
         watch, decision = step(watch, one, other=other, known=known)
-        if decision is not None:
+        if decision is not None and one.kind == AGAIN:
+            decisions[-1] = decision
+        elif decision is not None:
             judged.append(one)
             decisions.append(decision)
     assert watch is not None  # the first event is a reference
@@ -152,7 +158,11 @@ def step(
         budget = one.budget
         own = {"false_alarms": budget.false_alarms_per_year, "runs_per_year": budget.runs_per_year, "target": budget.target}
         watch.settle(**{**own, **other})
-        return watch, watch.judge(one.night)
+        return watch, watch.judge_twice(one.night) if budget.confirm else watch.judge(one.night)
+    if one.kind == AGAIN:
+        if watch.pending is None:  # with other settings it did not have to be run again
+            return watch, None
+        return watch, watch.judge_twice(watch.pending, one.night)
     if watch.red or not other:
         (watch.accept if one.kind == ACCEPTED else watch.fixed)()
     return watch, None
@@ -188,6 +198,21 @@ def _kept(store: History, series: str) -> tuple[NightlyWatch | None, int]:
         return None, -1
 
 
+def decision_of(plain: Mapping[str, Any]) -> NightDecision:
+    """The decision that `decision_as_plain` wrote."""
+    pairs = {"items": tuple((str(task), str(item)) for task, item in plain.get("items") or ())}
+    tuples = {name: tuple(plain.get(name) or ()) for name in ("counted", "named", "again")}
+    return NightDecision(**{**plain, **pairs, **tuples})
+
+
+def stored_as_given(store: History, event: NightEvent, parcel: ValueParcel) -> StoredNight:
+    """An event that is about to be added, as it will be read: values of its parcel, or those that are stored already."""
+    own = parcel.judged()
+    named = _named(event)
+    there = values_of(store, [one for one in named if (one["values"], one["contents"]) not in own])
+    return _stored(event, {**there, **own})
+
+
 def decision_as_plain(decision: NightDecision) -> dict[str, Any]:
     """A decision as JSON."""
     plain = asdict(decision)
@@ -200,7 +225,7 @@ def decision_as_plain(decision: NightDecision) -> dict[str, Any]:
 def _named(event: NightEvent) -> list[Mapping[str, Any]]:
     if event.kind == REFERENCE:
         return [one for run in event.facts["runs"] for one in run["tasks"].values()]
-    return list(event.facts["tasks"].values()) if event.kind == NIGHT else []
+    return list(event.facts["tasks"].values()) if event.kind in (NIGHT, AGAIN) else []
 
 
 def _stored(event: NightEvent, values: Mapping[tuple[str, str | None], JudgedValues]) -> StoredNight:
@@ -216,13 +241,13 @@ def _stored(event: NightEvent, values: Mapping[tuple[str, str | None], JudgedVal
     if event.kind in (ACCEPTED, FIXED):
         return StoredNight(**said, reason=facts.get("reason"))
     night = Night(
-        run=str(event.night),
+        run=str(event.night or facts.get("of")),
         tasks=tasks(facts["tasks"]),
         commit=event.commit,
         deterministic=frozenset(facts.get("deterministic") or ()),
     )
     ids = {name: one["run"] for name, one in facts["tasks"].items() if one.get("run")}
-    return StoredNight(**said, night=night, budget=NightBudget(**facts["budget"]), runs=ids)
+    return StoredNight(**said, night=night, budget=NightBudget(**(facts.get("budget") or {})), runs=ids)
 
 
 def task_run(judged: JudgedValues) -> TaskRun:

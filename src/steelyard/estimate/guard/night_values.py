@@ -1,0 +1,159 @@
+"""A guard as one task of a night: what every item scored in each recorded run and tonight, turned so that up is good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.errors import DataError
+from steelyard.estimate.changed_items import item_values
+from steelyard.estimate.guard.rule import settle_ratio
+from steelyard.estimate.guard.source import keyed_alike, like_reference, metric_of, read_run
+from steelyard.history.nights import JudgedValues
+from steelyard.items import Items
+from steelyard.metrics.base import Metric
+from steelyard.metrics.repeats import RepeatsMetric
+from steelyard.reference import outcomes
+from steelyard.reference.entry import Entry
+from steelyard.reference.lookup import ReferenceLocation, with_outcomes
+from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
+from steelyard.tally.design import settle_missing
+
+SCALES = (1.0, 100.0)  # a verdict is in the metric's own numbers or in percent
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightValues:
+    """One task of a night: its recorded runs, tonight, the width of its range where it is declared, and what the reference says of it."""
+
+    reference: tuple[JudgedValues, ...]
+    tonight: JudgedValues
+    width: float | None = None
+    deterministic: bool = False
+
+
+def night_values(
+    source: Any,
+    place: ReferenceLocation,
+    entry: Entry,
+    verdict: Verdict,
+    columns: Mapping[str, Any],
+    *,
+    missing: str,
+    ends: tuple[float, float] | None = None,
+) -> NightValues:
+    """What a guard that has been judged brings into its night. A metric that is no mean over items is refused."""
+    entry, recorded = with_outcomes(place, entry)
+    if recorded is None:
+        raise cannot_watch(verdict, "its reference is a number without items", "record a run with its items")
+    if recorded.weight is not None:
+        raise cannot_watch(verdict, "its items have weights", 'leave it out of the budget: tier = "advisory"')
+    if entry.sums is not None or place.defaults.ratio is not None:
+        columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, Warnings())}
+    run = read_run(source, columns, verdict.metric, Warnings())
+    metric = metric_of(verdict.metric, run.items, ends)
+    run = keyed_alike(run, recorded.hashed)
+    if run.items.id is None:
+        raise cannot_watch(verdict, "its run has no ids", "name the column with id")
+    past = outcomes.to_items(recorded)
+    worst = ends[0] if ends is not None else 0.0
+    now = settle_missing(like_reference(run.items, past, metric), missing, worst_score=worst)[0]
+    contents = dict(zip(recorded.keys, recorded.content, strict=True))
+    up = _up(metric, verdict)
+    if isinstance(metric, RepeatsMetric):
+        earlier = [made] if (made := _of_tries(past, metric, up, contents)) is not None else []
+        tonight = _of_tries(now, metric, up, _contents_of(run.items))
+    else:
+        earlier = _by_run(past, metric, up, contents)
+        tonight = _averaged(now, metric, up, _contents_of(run.items))
+    if not metric.mean_of_items or tonight is None or not earlier or not _is_mean(tonight, earlier, verdict):
+        raise cannot_watch(verdict, f"{verdict.metric} is no mean over items", "check the accuracy or a mean of scores instead")
+    width = None if ends is None else float(ends[1] - ends[0])
+    return NightValues(reference=tuple(earlier), tonight=tonight, width=width, deterministic=bool(entry.deterministic))
+
+
+def cannot_watch(verdict: Verdict, why: str, hint: str) -> DataError:
+    return DataError(
+        f"{verdict.task} {verdict.model} cannot be part of a night: {why}.",
+        got=why,
+        need="outcomes of the items, on record and tonight",
+        hint=hint,
+    )
+
+
+def _up(metric: Metric, verdict: Verdict) -> float:
+    """What turns an item's number so that up is good. Of labels it is right or wrong, whatever the metric counts."""
+    good = metric.higher_is_better or metric.family == "table"
+    return 1.0 if good == (verdict.higher_is_better == metric.higher_is_better) else -1.0
+
+
+def _by_run(items: Items, metric: Metric, up: float, contents: Mapping[str, str | None]) -> list[JudgedValues]:
+    """The recorded runs one by one."""
+    values = item_values(items, metric)
+    if values is None or items.id is None:
+        return []
+    run = np.zeros(items.n, np.int64) if items.repeat is None else items.repeat.codes
+    out = []
+    for one in np.unique(run):
+        rows = np.flatnonzero((run == one) & ~np.isnan(values))
+        ids = [items.id.names[int(code)] for code in items.id.codes[rows]]
+        out.append(JudgedValues(ids=ids, values=(up * values[rows] + 0.0).tolist(), contents=[contents.get(name) for name in ids]))
+    return out
+
+
+def _averaged(items: Items, metric: Metric, up: float, contents: Mapping[str, str | None]) -> JudgedValues | None:
+    """Tonight, a number per item: the mean of its answers, if it was asked several times."""
+    values: FloatArray | None = item_values(items, metric)
+    if values is None or items.id is None:
+        return None
+    codes = items.id.codes
+    times = np.bincount(codes, minlength=len(items.id.names))
+    asked = np.flatnonzero(times)
+    total = np.bincount(codes, weights=up * values, minlength=len(times))[asked]
+    ids = [items.id.names[int(code)] for code in asked]
+    return JudgedValues(ids=ids, values=(total / times[asked] + 0.0).tolist(), contents=[contents.get(name) for name in ids])
+
+
+def _of_tries(items: Items, metric: RepeatsMetric, up: float, contents: Mapping[str, str | None]) -> JudgedValues | None:
+    """The chance of each item, from all its tries: the tries of one item are one number."""
+    if items.score is None or items.id is None:
+        return None
+    codes = items.id.codes
+    tries = np.bincount(codes, minlength=len(items.id.names))
+    asked = np.flatnonzero(tries)
+    right = np.bincount(codes, weights=items.score, minlength=len(tries))[asked]
+    chance = metric.of_tries(right.round().astype(np.int64), tries[asked], int(metric.parameter or 1))
+    ids = [items.id.names[int(code)] for code in asked]
+    return JudgedValues(ids=ids, values=(up * chance + 0.0).tolist(), contents=[contents.get(name) for name in ids])
+
+
+def _contents_of(items: Items) -> dict[str, str | None]:
+    alone = outcomes.items_alone(items)
+    return dict(zip(alone.keys, alone.content, strict=True))
+
+
+def _is_mean(tonight: JudgedValues, earlier: list[JudgedValues], verdict: Verdict) -> bool:
+    """Whether the change of these numbers is the one that was judged, on the items that both have with the same content."""
+    sums: dict[str, list[float]] = {}
+    contents: dict[str, str | None] = {}
+    for run in earlier:
+        for name, value, content in zip(run.ids, run.values, run.contents or (), strict=True):
+            sums.setdefault(name, []).append(value)
+            contents[name] = content
+    gaps = [
+        value - math.fsum(sums[name]) / len(sums[name])
+        for name, value, content in zip(tonight.ids, tonight.values, tonight.contents or (), strict=True)
+        if name in sums and (None in (content, contents[name]) or content == contents[name])
+    ]
+    found = verdict.difference.get("estimate")
+    if not gaps or found is None:
+        return False
+    mean = math.fsum(gaps) / len(gaps)
+    return any(math.isclose(mean * scale, found, rel_tol=1e-6, abs_tol=1e-9) for scale in SCALES)

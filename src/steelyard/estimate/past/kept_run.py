@@ -1,0 +1,137 @@
+"""What the history keeps of an answer beside the answer itself: the score of every item where it can be read again, and the protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.rule import settle_ratio
+from steelyard.history.store import MadeRun, made_run
+from steelyard.reference.changes import who
+from steelyard.reference.config import Config
+from steelyard.reference.run_notes import notes_of
+from steelyard.results.base import Warnings
+from steelyard.results.evaluation import Evaluation
+from steelyard.results.verdict import Recorded, Suite, Verdict
+
+if TYPE_CHECKING:
+    from steelyard.reference.entry import Entry
+    from steelyard.reference.lookup import ReferenceLocation
+
+MOST_ITEMS = 1_000_000  # of one run; more are not worth their place
+
+
+def runs_of_suite(
+    suite: Suite, parts: Sequence[Mapping[str, Any]], config: Config, directory: str | os.PathLike[str] | None, commit: str | None
+) -> tuple[list[MadeRun], list[str]]:
+    """The runs of a suite, ready to be added to a history in one go; what there is to say of them."""
+    made, warnings, by = [], [], who()
+    for each, part in zip(suite.verdicts, parts, strict=True):
+        own, why = own_facts(each, part, config, directory)
+        if why is not None:
+            warnings.append(f"{each.task} {each.model}: {why}")
+        made.append(made_run(each, by=by, commit=commit, **own))
+    return made, warnings
+
+
+def own_facts(
+    result: Any, part: Mapping[str, Any], config: Config, directory: str | os.PathLike[str] | None
+) -> tuple[dict[str, Any], str | None]:
+    """The items and the protocol of a result, as the history takes them; and why there are no items, if that is to be said."""
+    sources = sources_of(result, part["sources"])
+    items, why = _items(result, sources, part["columns"] or {}, config, directory)
+    return {"items": items, "protocol": {**_noted(sources), **(part["protocol"] or {})}}, why
+
+
+def sources_of(result: Any, sources: Sequence[Any]) -> Sequence[Any]:
+    """Where the items of a result are: the files it was read from, or the rows that a run has written."""
+    if isinstance(result, Evaluation):
+        last = result.models[-1]
+        return [] if last.output is None else [last.output]
+    return sources
+
+
+def _noted(sources: Sequence[Any]) -> dict[str, str]:
+    """The protocol that a run of steelyard's own has noted."""
+    try:
+        notes = [notes_of(source) for source in sources]
+    except SteelyardError:
+        return {}  # the check itself has said what is wrong with them
+    return dict(notes[0].protocol) if notes and notes[0] is not None else {}
+
+
+def _items(
+    result: Any,
+    sources: Sequence[Any],
+    columns: Mapping[str, Any],
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+) -> tuple[dict[str, float] | None, str | None]:
+    """The scores of the run by item; None where they cannot be had again, with a sentence unless there never were any."""
+    if not sources or not all(map(is_lasting, sources)):
+        return None, None
+    if (result.n or 0) > MOST_ITEMS:
+        return None, f"the run is stored without its {result.n:,} items: the history holds at most {MOST_ITEMS:,} per run"
+    from steelyard.estimate.guard.source import scores_by_item  # NumPy: only where there is something to read
+
+    entry = on_record(result, config, directory)
+    try:
+        ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, Warnings())
+        scores = scores_by_item(sources, columns if ratio is None else {**columns, "ratio": ratio}, metric_name(result))
+    except SteelyardError as fault:
+        return None, f"the run is stored without its items: {fault}"
+    if scores is None:
+        return None, None
+    return _hashed(scores) if config.ids == "hashed" or (entry is not None and keeps_hashes(*entry)) else scores, None
+
+
+def is_lasting(source: Any) -> bool:
+    """Whether a source can be read again: a file or a table in memory, not a pipe, a cursor, a query."""
+    if isinstance(source, str | os.PathLike):
+        return os.path.isfile(source) or os.path.isdir(source)
+    if isinstance(source, list | tuple | Mapping):
+        return True
+    from steelyard.read.frames import is_frame  # DuckDB: only where there is something to read
+
+    return is_frame(source)
+
+
+def metric_name(result: Any) -> str:
+    if isinstance(result, Verdict | Recorded):
+        return result.metric
+    if isinstance(result, Evaluation) and result.verdict is not None:
+        return result.verdict.metric
+    measured = result.measurement if isinstance(result, Evaluation) else result
+    return "accuracy" if measured is None else measured.rows[0].metric
+
+
+def _hashed(scores: Mapping[str, float]) -> dict[str, float]:
+    from steelyard.reference.outcomes import hash_id
+
+    return {hash_id(id_): score for id_, score in scores.items()}
+
+
+def on_record(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> tuple[ReferenceLocation, Entry] | None:
+    """The reference of a result and where it lies; None where there is none."""
+    if not isinstance(result, Verdict | Recorded):
+        return None
+    from steelyard.reference.lookup import load, locate, matched
+
+    try:
+        place = locate(result.task, directory, config.path)
+        return place, matched(place, result.model, result.spec, load(place, result.model)).entry
+    except SteelyardError:
+        return None
+
+
+def keeps_hashes(place: ReferenceLocation, entry: Entry) -> bool:
+    """Whether the reference keeps hashes: then nobody wants to read the ids here."""
+    from steelyard.reference.lookup import with_outcomes
+
+    try:
+        recorded = with_outcomes(place, entry)[1]
+    except SteelyardError:
+        return False
+    return recorded is not None and recorded.hashed

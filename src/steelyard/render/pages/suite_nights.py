@@ -1,0 +1,106 @@
+"""What the page of a suite says of its nights: the evidence, since when it is worse, what may be claimed; and the pages of a series."""
+
+from __future__ import annotations
+
+from steelyard.render.page import Fact, FactList, Notes, Page, PageCase, Section
+from steelyard.results.history import Acknowledged
+from steelyard.results.verdict import SuiteNights
+
+NAMED = 5  # items by name
+TONIGHT = "worse tonight by itself; the nights together decide"
+CHANGED = "worse on these very items, not shown for new items"
+ACK = "steelyard history ack"
+
+
+def weight_text(value: float) -> str:
+    """Evidence, in as many digits as anybody reads.
+
+    >>> weight_text(0.79712), weight_text(39495.2)
+    ('0.797', '39,495')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def since_text(night: SuiteNights) -> str:
+    """The day of the first run that is worse, with its name."""
+    if night.since is None:
+        return ""
+    day, name = night.since.get("date"), night.since.get("night")
+    return f"{day} ({name})" if day else str(name)
+
+
+def night_lines(night: SuiteNights) -> list[str]:
+    """The night in a few lines, the claim last."""
+    runs = f"{night.baseline:,} run{'' if night.baseline == 1 else 's'}"
+    held = f", held against {runs}" if night.baseline and not night.unacknowledged else ""
+    line = f"an alarm from {weight_text(night.line)} ({night.runs_per_year:g} runs a year, {night.false_alarms_per_year:g} false)"
+    weighed = "two runs of one night decide (confirm)" if night.confirm else f"evidence {weight_text(night.evidence)}, {line}"
+    out = [f"nights of {night.series}: night {night.nights:,} ({night.night}){held}; {weighed}"]
+    if night.since is not None:
+        out.append(f"worse since {since_text(night)}; named: {', '.join(night.named[:NAMED]) or 'none'}")
+    if night.fell:
+        fell = [f"{one['item']} of {one['task']}" for one in night.fell[:NAMED]]
+        out.append(f"fell most: {', '.join(fell)}")
+    if night.verdict == "regression":
+        out.append(f"red until it is acknowledged: {ACK} --series {night.series} --fixed (or --accept) --reason ...")
+    return [*out, f"claimed: {night.claim}"]
+
+
+def night_case(night: SuiteNights, conclusion: str) -> PageCase:
+    """The night for programs: a regression that names no task must fail all the same."""
+    red = night.verdict == "regression"
+    outcome = "failure" if red else "inconclusive" if night.again else "passed"
+    lines = [conclusion, *night_lines(night)]
+    facts = {
+        "verdict": night.verdict,
+        "evidence": night.evidence,
+        "line": night.line,
+        "alarm": night.alarm,
+        "since": since_text(night),
+        "nights": night.nights,
+        "false_alarms_per_year": night.false_alarms_per_year,
+        "runs_per_year": night.runs_per_year,
+    }
+    return PageCase(
+        group="nights",
+        name=night.series,
+        word=night.verdict,
+        outcome=outcome,
+        message=conclusion,
+        remedy=lines,
+        title=f"{night.verdict}: nights of {night.series}",
+        lines=lines,
+        facts=facts,
+        clean=outcome == "passed" and night.verdict == "pass",
+        page=lambda: Page(
+            word=night.verdict,
+            about=f"nights of {night.series}",
+            lead=conclusion,
+            sections=[Section(title="Nights", blocks=[Notes(pairs=[("", line) for line in night_lines(night)])])],
+        ),
+    )
+
+
+def acknowledged_page(a: Acknowledged, _: object) -> Page:
+    """What was acknowledged, by whom and why."""
+    since = f"{a.since.get('date')} ({a.since.get('night')})" if a.since.get("date") else str(a.since.get("night"))
+    facts: list[Fact] = [
+        ("Worse since", since, ""),
+        ("Nights it stood", f"{a.nights:,}", ""),
+        ("Named", ", ".join(a.named) or "none", ""),
+        ("By", a.by or "unknown", ""),
+        ("Reason", a.reason, ""),
+    ]
+    word = "accepted" if a.how == "accept" else "fixed"
+    notes = [(label.lower(), said) for label, said, _ in facts]
+    return Page(
+        word=word,
+        about=f"nights of {a.series}, {a.place}",
+        lead=a.conclusion,
+        sections=[Section(title="The regression", blocks=[FactList(caption="What was acknowledged", groups=[facts])])],
+        warnings=a.warnings,
+        methods=notes,
+        signature=a.signature,
+        title=f"{word.upper()}: nights of {a.series}",
+        headed=True,
+    )
