@@ -257,6 +257,12 @@ def test_facts_of_each_goal() -> None:
     assert fact(DETECT)["alpha"] == ("0.05", "chance of a false alarm")
     assert "beta" not in fact(DETECT)
     assert fact(replace(DETECT, power=None))["beta"] == ("0.2", "chance of missing a drop of theta")
+    rise = fact(replace(DETECT, details=replace(DETECT.details, alternative="greater")))
+    assert rise["power"] == ("0.8", "chance of finding a rise of theta")
+    assert rise["theta"][1] == "smallest rise found with power 0.8"
+    assert rise["threshold"][1] == "a score above it is significant"
+    difference = fact(replace(DETECT, details=replace(DETECT.details, alternative="two-sided")))
+    assert difference["power"][1] == "chance of finding a difference of theta"
     assert fact(DESIGNS)["theta"] == ("0.02", "")
     assert fact(replace(DESIGNS, expected_n=444.5))["expected"] == ("444.5", "items on average, when stopping early and nothing changed")
 

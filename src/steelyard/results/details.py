@@ -143,6 +143,7 @@ class PlanDetails(ResultPart):
     BRIEF = True
 
     n_formula: int | None = UNSAID  # detect and rule-out
+    alternative: str | None = UNSAID  # what is looked for, where it is not a drop: greater, a rise; two-sided, a difference
     theta_relative: float | None = UNSAID
     reference: float | None = UNSAID
     theta_formula: float | None = UNSAID

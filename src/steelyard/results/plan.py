@@ -10,6 +10,8 @@ from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart
 from steelyard.results.details import PlanDetails
 
+LOOKED_FOR = {"less": "drop", "greater": "rise", "two-sided": "difference"}  # by the alternative of a plan
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve(ResultPart):

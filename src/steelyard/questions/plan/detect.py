@@ -178,7 +178,8 @@ def assumed(wanted: PowerQuestion, spread: ItemVariance) -> str:
     answers = ""
     if max(spread.answers) > 1:
         answers = f"; {spread.answers[0]} and {spread.answers[1]} answers to each item, standard deviation {spread.within[1]:g} within it"
-    words = spread.words.replace("when the drop is there", "with nothing changed") if wanted.goal == "rule-out" else spread.words
+    there = "with nothing changed" if wanted.goal == "rule-out" else f"when the {wanted.word} is there"
+    words = spread.words.replace("when the drop is there", there)
     return f"{words}{groups}{reference}{answers}."
 
 
@@ -390,6 +391,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         spread.kind: spread.value,
         **({"theta_relative": wanted.share, "reference": wanted.reference} if wanted.share is not None else {}),
         "design_effect": spread.design_effect,
+        **({"alternative": wanted.alternative} if wanted.alternative != "less" else {}),
         **({"expected": spread.expected} if spread.expected is not None else {}),
         **spread.details,
     }

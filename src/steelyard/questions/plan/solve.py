@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.infer.planning import power as normal
 from steelyard.late_dataclass import dataclass
 from steelyard.questions.plan.variance import ItemVariance
+from steelyard.results.plan import LOOKED_FOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class PowerQuestion:
     @property
     def word(self) -> str:
         """What is looked for."""
-        return {"less": "drop", "greater": "rise", "two-sided": "difference"}[self.alternative]
+        return LOOKED_FOR[self.alternative]
 
     @property
     def as_share(self) -> str:

@@ -26,7 +26,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.plane import Plane, curve_plane
-from steelyard.results.plan import Plan
+from steelyard.results.plan import LOOKED_FOR, Plan
 
 MONEY = {"money", "cost", "price", "costs"}
 PRECISE = 7  # digits of theta and of the threshold, as other programs print them
@@ -109,19 +109,14 @@ def facts(plan: Plan) -> list[Fact]:
     """What is known: its name, its value, and what it means; the same in text and in Markdown."""
     out: list[Fact] = [("design", plan.design, "")] if plan.design else []
     out += [*_sizes(plan), *_drop(plan)]
-    ruled = plan.goal == "rule-out"
+    ruled, change = plan.goal == "rule-out", f"a {_looked_for(plan)} of theta"
     if plan.alpha is not None:
         out.append(("alpha", figure(plan.alpha), "chance of ruling theta out although it is real" if ruled else "chance of a false alarm"))
     if plan.power is not None:
-        out.append(
-            (
-                "power",
-                figure(plan.power),
-                "chance of ruling theta out when nothing changed" if ruled else "chance of finding a drop of theta",
-            )
-        )
+        told = "chance of ruling theta out when nothing changed" if ruled else f"chance of finding {change}"
+        out.append(("power", figure(plan.power), told))
     elif plan.beta is not None:
-        out.append(("beta", figure(plan.beta), "chance of not ruling theta out" if ruled else "chance of missing a drop of theta"))
+        out.append(("beta", figure(plan.beta), "chance of not ruling theta out" if ruled else f"chance of missing {change}"))
     if plan.assurance is not None:
         out.append(("assurance", figure(plan.assurance), "chance that so many are enough"))
     if plan.expected_n is not None:
@@ -155,15 +150,27 @@ def _sizes(plan: Plan) -> list[Fact]:
     return out
 
 
+ENDS = {
+    "drop": "a score below it is a regression",
+    "rise": "a score above it is significant",
+    "difference": "a score below it, or as far above the reference, is significant",
+}
+
+
+def _looked_for(plan: Plan) -> str:
+    """A drop, or what else the plan says that it looks for."""
+    return LOOKED_FOR[plan.details.alternative or "less"]
+
+
 def _drop(plan: Plan) -> list[Fact]:
     out: list[Fact] = []
     if plan.theta is not None:
         power = "" if plan.power is None else f" with power {figure(plan.power)}"
-        told = f"smallest drop ruled out{power}" if plan.goal == "rule-out" else f"smallest drop found{power}"
+        told = f"smallest {_looked_for(plan)} {'ruled out' if plan.goal == 'rule-out' else 'found'}{power}"
         out.append(("theta", figure(plan.theta, PRECISE), "" if plan.goal == "designs" else told))
     if plan.threshold_offset is not None:
         sign = "-" if plan.threshold_offset < 0 else "+"
-        out.append(("threshold", f"reference {sign} {figure(abs(plan.threshold_offset), PRECISE)}", "a score below it is a regression"))
+        out.append(("threshold", f"reference {sign} {figure(abs(plan.threshold_offset), PRECISE)}", ENDS[_looked_for(plan)]))
     return out
 
 
