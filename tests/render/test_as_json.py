@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.render.formats import result_json
+from steelyard.render.formats import _indented, result_json
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
 
@@ -51,3 +52,18 @@ def test_any_label_survives(label: str) -> None:
     shown.encode()
     assert not any(c in shown for c in "\x1b\x9b\u202e\u2028")
     assert json.loads(shown)["metrics"][0]["label"] == label
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+VALUES = st.recursive(
+    SCALARS | st.just(np.float64(0.1)),
+    lambda inner: (
+        st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner) | st.dictionaries(st.integers() | st.none(), inner)
+    ),
+    max_leaves=30,
+)
+
+
+@given(VALUES)
+def test_it_is_the_text_of_the_library(value: Any) -> None:
+    assert _indented(value, "\n") == json.dumps(value, allow_nan=False, ensure_ascii=False, indent=2)
