@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from steelyard.errors import SteelyardError
 from steelyard.history.store import open_history
 from steelyard.questions.history import answers
 from steelyard.questions.history.keep import keep_run
@@ -121,3 +122,27 @@ def test_secrets_are_taken_out_and_hashed_ids_stay_hashes() -> None:
     assert "sk-keep" not in json.dumps(found)
     verdict = answers.with_reference_answers(sy.check(run, task="t", model="m"), history="sqlite:///runs.db")
     assert verdict.telling[0]["baseline_answer"] == "the key is ***"
+
+
+def test_python_keeps_answers_and_shows_those_of_the_reference_as_the_command_does() -> None:
+    reference, run = runs()
+    url = "sqlite:///runs.db"
+    keep_run(sy.record(reference, task="t", model="m"), history=url, sources=[reference], keep_answers=True)
+    verdict = sy.check(run, task="t", model="m", history=url, keep_answers=True)
+    assert verdict.telling[0]["baseline_answer"] == "It is 1."
+    with open_history(url) as store:
+        (kept, *_), _, total = store.runs()
+        assert total == 2
+        assert (store.answers(kept.id) or {})["q0"]["answer"] == "It is <b>0</b>."
+    assert "baseline_answer" not in sy.check(run, task="t", model="m").telling[0]
+    with pytest.raises(SteelyardError, match="needs a history"):
+        sy.check(run, task="t", model="m", keep_answers=True)
+
+
+def test_a_suite_shows_the_answers_of_the_reference_for_each_of_its_regressions() -> None:
+    reference, _ = runs()
+    url = "sqlite:///runs.db"
+    keep_run(sy.record(reference, task="t", model="m"), history=url, sources=[reference], keep_answers=True)
+    Path("suite.toml").write_text('[[checks]]\ntask = "t"\nmodel = "m"\nresult = "run.jsonl"\n')
+    suite = answers.with_reference_answers(sy.check_suite("suite.toml"), history=url)
+    assert suite.verdicts[0].telling[0]["baseline_answer"] == "It is 1."

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.declared.check import OPTIONS
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.rule import (
     GuardRule,
@@ -35,6 +35,8 @@ from steelyard.results.verdict import Verdict
     OPTIONS,
     "a Verdict",
     source="The run, as in `measure`. Default: none, a bare `value` is checked.",
+    history="Database to keep the run in; a regression then shows what the reference answered, if that was kept. Default: none.",
+    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
 )
 def check(
     source: Any = None,
@@ -66,6 +68,8 @@ def check(
     otherwise: Mapping[str, Any] | None = None,
     draws: int = 10_000,
     seed: int | None = 0,
+    history: str | None = None,
+    keep_answers: bool = False,
     **columns: Any,
 ) -> Verdict:
     """Has the run become worse than the reference on record? pass, regression or inconclusive.
@@ -78,6 +82,10 @@ def check(
     hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
     """
     columns = source_keywords(check, columns)
+    if keep_answers and history is None:
+        raise UsageError(
+            "keep_answers=True needs a history to keep them in.", got="no history", need="a history", hint='history="sqlite:///runs.db"'
+        )
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
     asked["recovery"] = recovery
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
@@ -162,11 +170,28 @@ def check(
         from steelyard.reference.outcomes import hash_id
 
         verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
-    if notes is None:
-        return verdict
-    from steelyard.estimate.guard.rates import watch_rates
+    if notes is not None:
+        from steelyard.estimate.guard.rates import watch_rates
 
-    return watch_rates(verdict, entry, notes.counts)
+        verdict = watch_rates(verdict, entry, notes.counts)
+    if history is None:
+        return verdict
+    where: dict[str, Any] = {"history": history, "config": config}
+    read_from = {"sources": [] if source is None else [source], "columns": columns, "protocol": protocol, "directory": directory}
+    return _kept(verdict, where, {**read_from, "keep_answers": keep_answers})
+
+
+def _kept(verdict: Verdict, where: Mapping[str, Any], facts: Mapping[str, Any]) -> Verdict:
+    """The verdict with what the reference answered, its run kept in the history; what could not be kept is a warning."""
+    from steelyard.questions.history.answers import with_reference_answers
+    from steelyard.questions.history.keep import keep_run
+
+    shown = with_reference_answers(verdict, **where)
+    try:
+        _, warnings = keep_run(verdict, **where, **facts)
+    except SteelyardError as fault:
+        warnings = [f"the run was not stored in the history: {fault}"]
+    return replace(shown, warnings=(*shown.warnings, *warnings))
 
 
 def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.past_runs import history_place, opened
@@ -16,7 +16,7 @@ from steelyard.options import documented
 from steelyard.redaction import redacted
 from steelyard.reference.config import find_config
 from steelyard.results.base import Warnings
-from steelyard.results.verdict import Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 MOST_TEXT = 64_000_000  # characters of one run; excerpts of a hundred thousand answers are less
 
@@ -39,19 +39,35 @@ def texts_of(sources: Sequence[Any], columns: Mapping[str, Any], metric: str) ->
     return redacted(out), None
 
 
-def with_reference_answers(verdict: Verdict, *, history: str | None, config: str | os.PathLike[str] | None = None) -> Verdict:
-    """The verdict whose changed items also have what the reference answered, where the history has kept that. Never an error."""
-    if not verdict.telling:
-        return verdict
+Judged = TypeVar("Judged", Verdict, Suite)
+
+
+def with_reference_answers(result: Judged, *, history: str | None, config: str | os.PathLike[str] | None = None) -> Judged:
+    """What was judged, with the answers of the reference beside those of its changed items, where the history has kept them.
+
+    Regressions have them; a suite, those of its verdicts that are. Never an error.
+    """
+    verdicts = result.verdicts if isinstance(result, Suite) else (result,)
+    if not any(map(_wants_answers, verdicts)):
+        return result
     try:
         found = find_config(Path.cwd(), None if config is None else Path(config))
         place = history_place(history, found)
         if place is None:
-            return verdict
+            return result
         with open_history(place[0], base=place[1], create=False) as store:
-            known = _of_reference(store, verdict)
+            shown = tuple(_with_answers(store, each) if _wants_answers(each) else each for each in verdicts)
     except SteelyardError:
-        return verdict  # keeping the run will say what is wrong with the history
+        return result  # keeping the run will say what is wrong with the history
+    return replace(result, verdicts=shown) if isinstance(result, Suite) else shown[0]
+
+
+def _wants_answers(verdict: Verdict) -> bool:
+    return verdict.verdict == "regression" and bool(verdict.telling)
+
+
+def _with_answers(store: History, verdict: Verdict) -> Verdict:
+    known = _of_reference(store, verdict)
     if not known:
         return verdict
     from steelyard.reference.outcomes import hash_id
