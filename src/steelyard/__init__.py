@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
     from steelyard.questions.history.acknowledge import acknowledge
-    from steelyard.questions.history.answers import drop_answers
+    from steelyard.questions.history.answers import drop_answers, with_reference_answers
     from steelyard.questions.history.drift import drift
     from steelyard.questions.history.export_mlflow import export_to_mlflow
     from steelyard.questions.history.history import compare_runs, list_runs
@@ -131,6 +131,7 @@ _HOME = {
     "drift": "questions.history.drift",
     "list_runs": "questions.history.history",
     "drop_answers": "questions.history.answers",
+    "with_reference_answers": "questions.history.answers",
     "export_to_mlflow": "questions.history.export_mlflow",
     "import_runs": "questions.history.importing",
     "simulate_nights": "questions.history.simulate",
@@ -283,6 +284,7 @@ __all__ = [
     "show_reference",
     "simulate_nights",
     "split",
+    "with_reference_answers",
 ]
 
 

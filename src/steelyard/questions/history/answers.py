@@ -42,7 +42,14 @@ def texts_of(sources: Sequence[Any], columns: Mapping[str, Any], metric: str) ->
 Judged = TypeVar("Judged", Verdict, Suite)
 
 
-def with_reference_answers(result: Judged, *, history: str | None, config: str | os.PathLike[str] | None = None) -> Judged:
+@documented(
+    (),
+    "the same, with `baseline_answer` beside its changed items",
+    result="A Verdict or a Suite.",
+    history="sqlite:///runs.db or postgresql://host/db, in which the reference was recorded with its answers. Default: see config.",
+    config="A steelyard.toml that names the history. Default: the nearest upward.",
+)
+def with_reference_answers(result: Judged, *, history: str | None = None, config: str | os.PathLike[str] | None = None) -> Judged:
     """What was judged, with the answers of the reference beside those of its changed items, where the history has kept them.
 
     Regressions have them; a suite, those of its verdicts that are. Never an error.
