@@ -139,10 +139,18 @@ def test_python_keeps_answers_and_shows_those_of_the_reference_as_the_command_do
         sy.check(run, task="t", model="m", keep_answers=True)
 
 
-def test_a_suite_shows_the_answers_of_the_reference_for_each_of_its_regressions() -> None:
+def test_a_suite_shows_the_answers_of_the_reference_for_each_of_its_regressions(steelyard: Any) -> None:
     reference, _ = runs()
     url = "sqlite:///runs.db"
     keep_run(sy.record(reference, task="t", model="m"), history=url, sources=[reference], keep_answers=True)
     Path("suite.toml").write_text('[[checks]]\ntask = "t"\nmodel = "m"\nresult = "run.jsonl"\n')
-    suite = answers.with_reference_answers(sy.check_suite("suite.toml"), history=url)
-    assert suite.verdicts[0].telling[0]["baseline_answer"] == "It is 1."
+    for suite in (
+        sy.with_reference_answers(sy.check_suite("suite.toml"), history=url),
+        sy.check_suite("suite.toml", history=url, keep_answers=True),
+    ):
+        assert suite.verdicts[0].telling[0]["baseline_answer"] == "It is 1."
+    with open_history(url) as store:
+        (newest, *_), _, _ = store.runs()
+        assert store.answers(newest.id)
+    found = steelyard("check", "--suite", "suite.toml", *HISTORY, "--format", "json")
+    assert found.json["verdicts"][0]["telling_items"][0]["baseline_answer"] == "It is 1."

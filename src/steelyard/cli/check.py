@@ -38,7 +38,7 @@ def check(source: str | None, given: Given) -> None:
     else:
         refuse_night(given)
         result, facts = _one(source, given), {"sources": [] if source is None else [source], **about_run(given)}
-    if result.verdict == "regression" and given["suite"] is None:
+    if result.verdict == "regression":
         result = with_kept_answers(result, given)
     if given["format_"] == "github":
         step_summary(result)
@@ -63,8 +63,8 @@ def _one(source: str | None, given: Given) -> Any:
 
 
 def with_kept_answers(result: Any, given: Given) -> Any:
-    """The verdict with what the reference answered, where a history has kept that."""
-    if not result.telling or (given["history"] is None and not configured(given["config"])):
+    """The verdict, or those of a suite, with what the reference answered, where a history has kept that."""
+    if given["history"] is None and not configured(given["config"]):
         return result
     from steelyard.questions.history.answers import with_reference_answers
 

@@ -77,6 +77,7 @@ class SuiteCheck:
     beforehand="Sees every guard before the first is asked. Default: nobody does.",
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
+    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
     night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
 )
 def check_suite(
@@ -91,6 +92,7 @@ def check_suite(
     history: str | None = None,
     series: str | None = None,
     night: str | None = None,
+    keep_answers: bool = False,
 ) -> Suite:
     """The verdict on a suite file. Result paths are relative to it; a guard that cannot be asked stops the suite (exit 3).
 
@@ -112,15 +114,21 @@ def check_suite(
         history=history,
         series=series,
         night=night,
+        keep_answers=keep_answers,
     )
-    return suite if history is None or facts is None else _kept(suite, history, facts)
+    return suite if history is None else _kept(suite, history, facts, keep_answers=keep_answers)
 
 
-def _kept(suite: Suite, history: str, facts: Mapping[str, Any]) -> Suite:
+def _kept(suite: Suite, history: str, facts: Mapping[str, Any] | None, *, keep_answers: bool) -> Suite:
+    """The suite with what the references answered, its runs kept in the history, where a night has not done so already."""
+    from steelyard.questions.history.answers import with_reference_answers
     from steelyard.questions.history.keep import keep_run
 
+    suite = with_reference_answers(suite, history=history)
+    if facts is None:
+        return suite
     try:
-        _, warnings = keep_run(suite, history=history, **facts)
+        _, warnings = keep_run(suite, history=history, keep_answers=keep_answers, **facts)
     except SteelyardError as fault:
         warnings = [f"the runs were not stored in the history: {fault}"]
     return replace(suite, warnings=(*suite.warnings, *warnings))

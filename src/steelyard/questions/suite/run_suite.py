@@ -30,6 +30,7 @@ OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unma
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
     night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
+    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
 )
 def run_suite(
     path: str | os.PathLike[str],
@@ -41,10 +42,12 @@ def run_suite(
     history: str | None = None,
     series: str | None = None,
     night: str | None = None,
+    keep_answers: bool = False,
 ) -> Suite:
     """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
-    asked = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
-    return check_suite(path, **asked, **evaluating(progress))  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
+    asked |= {"keep_answers": keep_answers}
+    return check_suite(path, **asked, **evaluating(progress))
 
 
 def evaluating(progress: Watcher | None) -> dict[str, Any]:
