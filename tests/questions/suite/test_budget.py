@@ -237,11 +237,12 @@ def test_a_pull_request_is_no_night(monkeypatch: pytest.MonkeyPatch) -> None:
     found = nights.night()
     assert found.nights is None
     assert any("is not a night" in warning and "pull request" in warning for warning in found.warnings)
+    assert nights.night(series="named").nights is not None  # who names it means it
     monkeypatch.delenv("GITHUB_EVENT_NAME")
     assert nights.night(series="none").nights is None
     with open_history(URL) as store:
         assert len(nights_of(store, "main")) == 2  # a reference and a night
-        assert store.runs()[2] == 6  # the others are runs as any
+        assert store.runs()[2] == 8  # the others are runs as any
 
 
 def test_a_budget_without_a_series_is_judged_by_itself() -> None:

@@ -124,7 +124,7 @@ def night_asked(
     if name is None:
         warnings.append(NOT_A_NIGHT.format(why="it names no series (budget.series in the suite file, or series=)"))
         return None
-    if (request := _merge_request(os.environ)) is not None:
+    if series is None and (request := _merge_request(os.environ)) is not None:  # who names the series means it
         warnings.append(NOT_A_NIGHT.format(why=f"it belongs to a pull request ({request})"))
         return None
     place = history_place(history, find_config(Path.cwd(), None if config is None else Path(config)))
