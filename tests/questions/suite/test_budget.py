@@ -303,6 +303,31 @@ def test_a_series_without_a_budget_is_an_error() -> None:
         Nights(tasks=1, head="").night(series="main")
 
 
+def test_a_run_that_may_stop_early_is_refused_before_anything_is_asked() -> None:
+    text = (
+        f'[suite]\n{BUDGET}\n[[checks]]\ntask = "t"\nmodel = "m"\nrun = {{task = "t.toml", model = "python:no:one", until = "decided"}}\n'
+    )
+    Path("suite.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="may stop early"):
+        sy.run_suite("suite.toml", history=URL)
+    assert not Path("runs.db").exists()
+
+
+def test_a_run_that_stopped_early_is_refused() -> None:
+    import hashlib
+
+    nights = Nights(tasks=1)
+    nights.write()
+    rows = "".join(json.dumps(row) + "\n" for row in nights.rows(nights.run(0))[:40])
+    Path("t0.jsonl").write_text(rows, encoding="utf-8")
+    notes = {"schema": 1, "task": "t0", "model": "m", "metric": "accuracy", "protocol": {}, "seed": 0, "order": "hash", "n": 40}
+    notes |= {"available": 80, "repeats": 1, "stopping": {"rule": "width"}, "rows": hashlib.sha256(rows.encode()).hexdigest()}
+    Path("t0.jsonl.run").write_text(json.dumps(notes), encoding="utf-8")
+    Path("suite.toml").write_text(Path("suite.toml").read_text(encoding="utf-8").replace("t0.csv", "t0.jsonl"), encoding="utf-8")
+    with pytest.raises(SteelyardError, match="stopped"):
+        sy.check_suite("suite.toml", history=URL)
+
+
 def test_what_has_no_items_is_refused() -> None:
     nights = Nights(tasks=2)
     nights.write()

@@ -224,6 +224,13 @@ def _of_a_night(guard: SuiteCheck) -> SuiteCheck:
     """Items come and go over a year of nights: those that only one side has are left out of tonight's verdict, unless the file says so."""
     if "value" in guard.options:
         return guard
+    if guard.run is not None and guard.run.get("until") is not None:
+        raise UsageError(
+            f"The run of {guard.options['task']!r} may stop early, so it cannot be a night: its items would depend on its answers.",
+            got=f"until = {guard.run['until']!r}",
+            need="complete runs",
+            hint="leave until out of the run",
+        )
     return replace(guard, options={"unmatched": "drop", **guard.options})
 
 
