@@ -333,6 +333,7 @@ REFUSED: list[tuple[str, tuple[str, ...]]] = [
     ("designs --theta .3 --expected .2", ("smaller than the expected accuracy (0.2)",)),
     ("designs --theta .02 --discordance .05 --batch 0", ("batch",)),
     ("designs --theta .02 --discordance .05 --price nan", ("price",)),
+    ("designs --theta .02 --within .15", ("repeats", "discordance")),
     ("designs --theta .02 --discordance .05 --sigma 50", ("sigma 0.5",)),
     ("estimate", ("width", "threshold")),
     ("estimate --width 0", ("width",)),
