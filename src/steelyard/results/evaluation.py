@@ -103,7 +103,9 @@ class DryRun(Result):
     `calls` is how many questions there are at most; a run that stops early asks fewer. `tokens_in` is an estimate, four
     characters to a token; `tokens_out` the most that max_tokens allows, None without one. `models` has a table for each
     model: name, asked_of, calls, cost (None without a price; `cost_at_most` False where the length of answers is not
-    limited, and only what is sent is counted).
+    limited, and only what is sent is counted). `expected`: of a run until decided, the design that is taken and what it
+    probably takes, where nothing changed (`healthy`) and where theta was lost (`dropped`): calls on average, the calls by which
+    nine runs of ten have ended, how often they end each way, and the cost; None where that cannot be foreseen.
     """
 
     KIND = "dry_run"
@@ -119,6 +121,7 @@ class DryRun(Result):
     judge_calls: int = 0
     judged_by: str | None = None
     stops_early: bool = False
+    expected: Mapping[str, Any] | None = None
     models: tuple[Mapping[str, Any], ...]
 
     @property

@@ -173,7 +173,7 @@ def test_a_pass_shows_the_likelihood_ratio_that_was_needed(place: dict[str, Any]
     found, _ = run(RIGHT, place, lambda question: "yes")
     last = found.details["stopping"]["looks"][-1]
     assert last["lambda"] >= last["needed"]
-    assert f"(log likelihood ratio {last['lambda']:.2f}, {last['needed']:.2f} needed)" in found.conclusion
+    assert f"(Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})" in found.conclusion
 
 
 @pytest.mark.parametrize("options", [["--theta", "0.1"], ["--theta", "0.1", "--stopping", "sprt", "--discordance", "0.1"]])

@@ -259,10 +259,14 @@ def series_of(reference: Items, run: Items, metric: Metric, strata: WaveringStra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswersOnRecord:
-    """What a record knows of single answers: the fewest to an item, and how much one answer to each item varies (0: all alike)."""
+    """What a record knows of single answers: how many there are to each item, and how much one of them varies (0: all alike)."""
 
-    fewest: int
+    many: Mapping[str, int]
     variance: Mapping[str, float]
+
+    @property
+    def fewest(self) -> int:
+        return min(self.many.values())
 
 
 def stored_answers(items: Items, metric: Metric) -> AnswersOnRecord:
@@ -276,9 +280,9 @@ def stored_answers(items: Items, metric: Metric) -> AnswersOnRecord:
     total = np.bincount(member, weights=away)
     squares = np.bincount(member, weights=away * away) - total * total / many
     variance = np.maximum(squares, 0.0) / np.maximum(many - 1, 1)
+    names = [items.id.names[code] for code in codes.tolist()]
     return AnswersOnRecord(
-        fewest=int(many.min()),
-        variance={items.id.names[code]: float(v) for code, v in zip(codes.tolist(), variance.tolist(), strict=True)},
+        many=dict(zip(names, many.tolist(), strict=True)), variance=dict(zip(names, np.asarray(variance, float).tolist(), strict=True))
     )
 
 
@@ -457,6 +461,9 @@ def found_of(
         "plan": plan.to_dict(),
         "rule": rule.plan(),
     }
+    if plan.right_or_wrong:
+        apart = series.candidate * (1 - series.reference) + (1 - series.candidate) * series.reference
+        facts["disagreement"] = series.mean(apart)  # with one answer on record, drawn at random
     if plan.why:
         facts["why"] = plan.why
     if beyond is not None:
@@ -520,7 +527,9 @@ def _telling(series: PairedSeries, guard: GuardRule) -> tuple[dict[str, Any], ..
 
 def _claim(rule: StoppingRule, plan: StoppingPlan) -> str:
     what = "items" if plan.groups is None else "groups"
-    return f"estimate, bounds and p are adjusted for stopping ({rule.name}); they are for new {what} of this kind, asked in random order"
+    shared = "" if plan.record is None else "; alpha holds on average over records: runs that are checked against one record share its luck"
+    held = f"they are for new {what} of this kind, asked in random order{shared}"
+    return f"estimate, bounds and p are adjusted for stopping ({rule.name}); {held}"
 
 
 def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
@@ -541,7 +550,7 @@ def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
         return f"not decided {where}: {facts['outside']['said']}{size}."
     if facts["decision"] == ENDED:
         return f"not decided {where}: {facts['ended']['said']}{size}."
-    return f"not decided {where}: no boundary was reached{size}{between}."
+    return f"not decided {where}, which is no pass: no boundary was reached{size}{between}."
 
 
 def _shown(facts: Mapping[str, Any]) -> str:
@@ -549,4 +558,4 @@ def _shown(facts: Mapping[str, Any]) -> str:
     last = facts["looks"][-1] if facts["looks"] else {}
     if last.get("lambda") is None or last["lambda"] < last["needed"]:
         return ""
-    return f" (log likelihood ratio {last['lambda']:.2f}, {last['needed']:.2f} needed)"
+    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"

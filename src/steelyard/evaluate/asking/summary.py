@@ -53,6 +53,12 @@ class Progress:
         self._write(_CLEAR + line(asked, now - self._begun, self._name)[: max(width, 10)])
         self._dirty = True
 
+    def beginning(self, known: Iterable[str]) -> None:
+        """Say what is known before the first question."""
+        if not self._quiet and self._stream is not None:
+            for sentence in known:
+                self._write(f"before the first question: {sentence}\n")
+
     def ending(self, in_flight: int) -> None:
         """Say what the run is waiting for after an interrupt."""
         if not self._quiet and self._stream is not None:

@@ -358,7 +358,12 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    if RULES[plan.taken].wants_many and plan.n_max < (need := small_pool(plan.theta, width)):
+    if RULES[plan.taken].wants_many and plan.rule().look(np.zeros(plan.limit or plan.n_max), last=True) != "pass":
+        warnings.add(
+            f"{plan.n_max:,} items cannot rule out a theta of {plan.theta * bench.unit:g} even if no answer changes: without gains the run "
+            f"ends undecided or with a regression (more items, or a larger theta)"
+        )
+    elif RULES[plan.taken].wants_many and plan.n_max < (need := small_pool(plan.theta, width)):
         warnings.add(
             f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
             f"(`steelyard plan designs --available {plan.n_max}` says how often)"

@@ -15,7 +15,7 @@ from steelyard.evaluate.asking.asking import Watcher
 from steelyard.evaluate.asking.asks import Case, Model
 from steelyard.evaluate.asking.deadline import seconds_of
 from steelyard.evaluate.asking.journal import begun_as
-from steelyard.evaluate.asking.summary import PER, jsonable
+from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
 from steelyard.options import documented, keywords_of, refuse_unknown, whole
@@ -34,7 +34,16 @@ CHARACTERS = 4  # to a token, in English; other languages and code have fewer
 LIMITS = ("max_tokens", "max_completion_tokens")
 
 
-def dry_run_of(prepared: Prepared, models: Sequence[Model], names: Sequence[str], wish: RunOptions, *, judged: str | None) -> DryRun:
+def dry_run_of(
+    prepared: Prepared,
+    models: Sequence[Model],
+    names: Sequence[str],
+    wish: RunOptions,
+    *,
+    judged: str | None,
+    expected: Mapping[str, Any] | None = None,
+    told_before: Sequence[str] = (),
+) -> DryRun:
     """What the run would do, from the prompts as they would be sent."""
     each = len(prepared.cases) * wish.repeats
     texts = all(case.messages is not None or isinstance(case.input, str) for case in prepared.cases)
@@ -62,9 +71,22 @@ def dry_run_of(prepared: Prepared, models: Sequence[Model], names: Sequence[str]
         judge_calls=each * many if isinstance(prepared.scorer, Judge) else 0,
         judged_by=judged if many == 1 else None,
         stops_early=wish.decided or wish.width is not None,
-        warnings=tuple(dict.fromkeys([*prepared.warnings, *(said for model in models for said in getattr(model, "warnings", ()))])),
+        expected=None if expected is None else _with_cost(expected, costs, each),
+        warnings=tuple(
+            dict.fromkeys([*prepared.warnings, *told_before, *(said for model in models for said in getattr(model, "warnings", ()))])
+        ),
         signature=signature.write({"task": prepared.task.name, "model": list(names) if many > 1 else names[0], "n": len(prepared.cases)}),
     )
+
+
+def _with_cost(expected: Mapping[str, Any], costs: Sequence[float | None], calls: int) -> dict[str, Any]:
+    """The costs of the calls that are expected, where prices are known."""
+    known = [cost for cost in costs if cost is not None]
+    each = sum(known) / calls if known and len(known) == len(costs) else None
+    of_calls = {
+        state: {**expected[state], "cost": None if each is None else each * expected[state]["calls"]} for state in ("healthy", "dropped")
+    }
+    return {**expected, **of_calls}
 
 
 def _characters(case: Case) -> int:
@@ -235,7 +257,15 @@ def run(
         if isinstance(watch, UntilDecided) and watch.plan.strata is not None and bench is not None:
             prepared = in_order(prepared, bench, watch.plan.strata)
         if dry_run:
-            return dry_run_of(prepared, asked, names, wish, judged=None if bench is None else bench.model)
+            return dry_run_of(
+                prepared,
+                asked,
+                names,
+                wish,
+                judged=None if bench is None else bench.model,
+                expected=_expected(watch, bench, prepared, wish),
+                told_before=() if bench is None or not wish.decided else tuple(bench.warnings),
+            )
         course = RunSession(
             prepared=prepared,
             models=asked,
@@ -247,6 +277,8 @@ def run(
             budget=budget,
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
+        if isinstance(watch, UntilDecided) and bench is not None and isinstance(progress, Progress):
+            progress.beginning(bench.warnings)
         course.ask(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run.answer import answered
 
@@ -296,6 +328,14 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
             hint="range = [0, 1] in the task",
         )
     return UntilNarrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
+
+
+def _expected(watch: Watch | None, bench: Baseline | None, prepared: Prepared, wish: RunOptions) -> dict[str, Any] | None:
+    if not isinstance(watch, UntilDecided) or bench is None:
+        return None
+    from steelyard.questions.run.foreseen import foreseen
+
+    return foreseen(watch.plan, bench, prepared, wish)
 
 
 def _as_begun(watch: Watch | None, output: Path | None, bench: Baseline | None) -> Watch | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.render.page import ALL, NOTHING, CodeLines, Extra, Fact, FactList, Page, PageBlock, Section, builder_of, filled
@@ -119,6 +120,8 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
     times = f", {d.repeats} times each" if d.repeats > 1 else ""
     out.append(("Items", f"{d.n:,}", f"asked of {len(d.models)} models{times}" if len(d.models) > 1 else times.removeprefix(", ")))
     out.append(("Calls", f"{d.calls:,}", "at most: the run stops when it is decided" if d.stops_early else ""))
+    if d.expected is not None:
+        out += _expected_facts(d.expected)
     if d.judge_calls:
         out.append(("Calls of the judge", f"{d.judge_calls:,}", "at most"))
     if d.judged_by is not None:
@@ -129,6 +132,22 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
     if d.cost is not None:
         most = all(model["cost_at_most"] for model in d.models)
         out.append(("Cost", f"~{d.cost:.4g}", "at most, at the given prices" if most else "for what is sent, at the given prices"))
+    return out
+
+
+def _expected_facts(expected: Mapping[str, Any]) -> list[Fact]:
+    """What a run that stops when it is decided will probably take."""
+    answers, factor = expected["answers"], expected["factor"]
+    record = "one answer to each item on record" if answers == 1 else f"{answers} answers to each item on record"
+    often = "" if factor is None else f", wavering items asked {factor:g} times as often"
+    churn = expected["churn_assumed"]
+    assumed = "" if churn is None else f"; assumes that two healthy runs differ on {churn:.0%} of the items"
+    out: list[Fact] = [("Design", "", f"{expected['rule']}, {record}{often}{assumed}")]
+    for state, name in (("healthy", "Calls if nothing changed"), ("dropped", f"Calls after a loss of {expected['theta']:g}")):
+        ends = expected[state]
+        cost = "" if ends["cost"] is None else f"; cost ~{ends['cost']:.4g}"
+        said = f"on average, {ends['calls_90']:,} for nine of ten; {ends['exhausted']:.1%} end undecided{cost}"
+        out.append((name, f"~{ends['calls']:,}", said))
     return out
 
 

@@ -280,6 +280,8 @@ def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | N
     looks = [look for look in stopping.get("looks") or () if look.get("statistic") is not None]
     if not looks:
         return None
+    if judged and all(look.get("lambda") == -look["statistic"] for look in looks):
+        return _lambda_plane(looks)
     ends = (" (reached: regression)", " (reached: pass)") if judged else ("", "")
     named = (("upper", f"upper boundary{ends[0]}", "goal"), ("lower", f"lower boundary{ends[1]}", "other"))
     lines = [Line(name="statistic at each look", places=[(look["n"], look["statistic"]) for look in looks], dots=True)]
@@ -288,6 +290,16 @@ def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | N
         if places:
             lines.append(Line(name=name, places=places, sort=sort, dots=True))
     return plane_of("The path of the run", "items asked", f"statistic ({stopping.get('design', 'sequential test')})", lines, zero=True)
+
+
+def _lambda_plane(looks: Sequence[Mapping[str, Any]]) -> Plane:
+    """Lambda look by look: above the upper line theta is ruled out, below the lower one the run is worse."""
+    lines = [
+        Line(name="Lambda at each look", places=[(look["n"], look["lambda"]) for look in looks], dots=True),
+        Line(name="needed for a pass", places=[(look["n"], look["needed"]) for look in looks], sort="goal", dots=True),
+        Line(name="reached: regression", places=[(look["n"], -look["upper"]) for look in looks], sort="other", dots=True),
+    ]
+    return plane_of("The path of the run", "items asked", "Lambda, the evidence against a drop of theta", lines, zero=True)
 
 
 def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> Section | None:
@@ -588,6 +600,14 @@ def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
         told = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
         said = told.get(facts["plan"]["range_from"], "of scores, the lowest and the highest on record")
         out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", said))
+    answers, strata = facts["plan"].get("answers", 1), facts["plan"].get("strata")
+    if answers > 1:
+        out.append(("Answers on record", f"{answers:,}", "to each item, at least"))
+    if strata is not None:
+        pool = strata["stable"] + strata["wavering"]
+        out.append(("Strata", f"{strata['factor']:g} x", f"as often: the {strata['wavering']:,} wavering items of {pool:,}; weighted back"))
+    if facts.get("disagreement") is not None:
+        out.append(("Churn so far", f"{facts['disagreement']:.1%}", "of the items asked, answers that differ from those on record"))
     return out
 
 
