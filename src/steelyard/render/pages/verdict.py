@@ -600,14 +600,15 @@ def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
         told = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
         said = told.get(facts["plan"]["range_from"], "of scores, the lowest and the highest on record")
         out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", said))
-    answers, strata = facts["plan"].get("answers", 1), facts["plan"].get("strata")
+    plan = facts.get("plan") or {}
+    answers, strata = plan.get("answers", 1), plan.get("strata")
     if answers > 1:
         out.append(("Answers on record", f"{answers:,}", "to each item, at least"))
     if strata is not None:
         pool = strata["stable"] + strata["wavering"]
         out.append(("Strata", f"{strata['factor']:g} x", f"as often: the {strata['wavering']:,} wavering items of {pool:,}; weighted back"))
     if facts.get("disagreement") is not None:
-        out.append(("Churn so far", f"{facts['disagreement']:.1%}", "of the items asked, answers that differ from those on record"))
+        out.append(("Churn so far", f"{facts['disagreement']:.1%}", "of the items asked, answers unlike the reference"))
     return out
 
 
