@@ -10,10 +10,7 @@ import pytest
 from questions.run.test_strata import DATA, TASK, model, recorded
 
 import steelyard as sy
-<<<<<<< HEAD
 from questions.run.test_strata import DATA, TASK, model, recorded
-=======
->>>>>>> cd91d87 (Imports in order)
 
 
 @pytest.fixture(scope="module")
