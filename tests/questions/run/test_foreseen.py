@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from questions.run.test_strata import DATA, TASK, model, recorded
 
 import steelyard as sy
 from questions.run.test_strata import DATA, TASK, model, recorded
