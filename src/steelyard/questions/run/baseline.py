@@ -122,15 +122,15 @@ def bench_of(
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
     check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), warnings)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
-    means = _past(past, bench.metric)
+    bench = replace(bench, past=_past(past, bench.metric), groups=groups)
+    if bench.past is None or not wish.decided:
+        return bench
     return replace(
         bench,
-        past=means,
         stored=_ends(past, bench.metric),
-        groups=groups,
         right_or_wrong=_zero_one(item_values(past, bench.metric)),
-        answers=None if means is None else stored_answers(past, bench.metric),
-        record=outcomes.digest(recorded) if wish.decided else None,
+        answers=stored_answers(past, bench.metric),
+        record=outcomes.digest(recorded),
     )
 
 
@@ -358,16 +358,18 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    if RULES[plan.taken].wants_many and plan.rule().look(np.zeros(plan.limit or plan.n_max), last=True) != "pass":
+    if not RULES[plan.taken].wants_many or plan.n_max >= (need := small_pool(plan.theta, width)):
+        return
+    if plan.rule().look(np.zeros(plan.limit or plan.n_max), last=True) != "pass":
         warnings.add(
             f"{plan.n_max:,} items cannot rule out a theta of {plan.theta * bench.unit:g} even if no answer changes: without gains the run "
-            f"ends undecided or with a regression (more items, or a larger theta)"
+            "ends undecided or with a regression (more items, or a larger theta)"
         )
-    elif RULES[plan.taken].wants_many and plan.n_max < (need := small_pool(plan.theta, width)):
-        warnings.add(
-            f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
-            f"(`steelyard plan designs --available {plan.n_max}` says how often)"
-        )
+        return
+    warnings.add(
+        f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
+        f"(`steelyard plan designs --available {plan.n_max}` says how often)"
+    )
 
 
 def _zero_one(outcomes: npt.NDArray[np.float64] | None) -> bool:

@@ -277,7 +277,7 @@ def run(
             budget=budget,
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
-        if isinstance(watch, UntilDecided) and bench is not None and isinstance(progress, Progress):
+        if isinstance(watch, UntilDecided) and bench is not None and bench.warnings and isinstance(progress, Progress):
             progress.beginning(bench.warnings)
         course.ask(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run.answer import answered
