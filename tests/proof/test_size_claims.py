@@ -37,6 +37,7 @@ from steelyard.proof.errors import (
 from steelyard.proof.errors import unpaired_tests as tests_apart
 from steelyard.proof.trials import Trial, alike, significant
 from steelyard.questions.learners.design import METHODS
+from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
 
 MODULES = (
@@ -127,7 +128,7 @@ def test_the_comparison_is_what_is_claimed_of() -> None:
 def test_the_search_for_the_first_call_finds_what_asking_for_every_table_does(test: str, alternative: str) -> None:
     n, region, asked = 12, tests.flips_region(test, alternative, 12), tests.plainly(test, alternative)
     for d in range(n + 1):
-        p_values = [paired_flips.compare_flips(Flips(n - d, lost, d - lost, 0), asked).test.p_value for lost in range(d + 1)]
+        p_values = [paired_flips.compare_flips(Flips(n - d, lost, d - lost, 0), asked, Warnings()).test.p_value for lost in range(d + 1)]
         assert region(d).tolist() == [significant(p) for p in p_values]
 
 
