@@ -538,7 +538,7 @@ def coloured(suite: Suite, night: SuiteNights, warnings: Sequence[str]) -> Suite
 
 def sentence_of(night: SuiteNights) -> str:
     """What the night came to, in a sentence."""
-    weighed = f"evidence {_number(night.evidence)}, an alarm from {_number(night.line)}"
+    weighed = "both runs of the night" if night.confirm else f"evidence {_number(night.evidence)}, an alarm from {_number(night.line)}"
     since = "" if night.since is None else f" since {night.since['date'] or night.since['night']}"
     if night.verdict == "regression":
         if night.unacknowledged:
