@@ -50,11 +50,11 @@ if TYPE_CHECKING:
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.questions.report.report import report
     from steelyard.questions.run.run import run
+    from steelyard.questions.run.run_suite import run_suite
     from steelyard.questions.run.task import read_task
     from steelyard.questions.split.check_split import check_split
     from steelyard.questions.split.split import split
     from steelyard.questions.suite.check_suite import check_suite
-    from steelyard.questions.suite.run_suite import run_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
     from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
     from steelyard.results.certificate import Certificate
@@ -118,7 +118,7 @@ _HOME = {
     "report": "questions.report.report",
     "read_task": "questions.run.task",
     "run": "questions.run.run",
-    "run_suite": "questions.suite.run_suite",
+    "run_suite": "questions.run.run_suite",
     "DryRun": "results.evaluation",
     "Evaluation": "results.evaluation",
     "Acknowledged": "results.history",

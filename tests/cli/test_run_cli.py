@@ -1284,7 +1284,7 @@ def test_a_missing_reference_in_the_second_check_is_told_before_the_first_is_run
 @pytest.mark.usefixtures("on_record")
 def test_options_of_one_run_beside_a_suite_are_refused_not_ignored(steelyard: Command) -> None:
     Path("suite.toml").write_text(SUITE % ("tenth", ""))
-    for words in (("--theta", ".5"), ("-o", "out.jsonl"), ("--until", "decided"), ("--n", "5"), ("--missing", "drop")):
+    for words in (("--theta", ".5"), ("-o", "out.jsonl"), ("--every", "5"), ("--n", "5"), ("--missing", "drop")):
         refused(steelyard("run", "--suite", "suite.toml", *words), words[0])
 
 

@@ -11,6 +11,7 @@ from steelyard.cli.history import keep_in_history, refuse_nowhere_to_keep
 from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
 
+OF_DECIDED_SUITES = ("until", "stop", "max_calls", "max_cost")
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
 
@@ -32,6 +33,7 @@ def run(task: str | None, given: Given) -> None:
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 --price input=1,output=2 --dry-run
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 -o out.jsonl --max-calls 500
+      steelyard run --suite suite.toml --until decided --max-calls 5000
       steelyard run gsm8k.toml --until decided --theta .03 \\
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
@@ -72,6 +74,8 @@ def _one(task: str | None, given: Given) -> Any:
     from steelyard.questions.run.run import run as ask
     from steelyard.reference.run_notes import rows_paths
 
+    if given["stop"] != "first":
+        raise UsageError("--stop is for suites.", got="--stop without --suite", need="--suite FILE --until decided")
     endings = [place.suffix.lower() for place in given["answer_"]]
     if given["dry_run"] and (given["format_"] in ("html", *OF_VERDICTS) or {".html", ".htm", ".xml"} & set(endings)):
         raise UsageError("A dry run is shown as text, json or markdown.", need="text, json or markdown", hint="--format json")
@@ -90,13 +94,21 @@ def _one(task: str | None, given: Given) -> Any:
 
 def _suite(given: Given) -> tuple[Any, dict[str, Any] | None]:
     refuse_given(
-        ("suite", "series", "night", "directory", "config", "fail_on", "answer_", "history", "keep_answers"),
+        ("suite", "series", "night", "directory", "config", "fail_on", "answer_", "history", "keep_answers", *OF_DECIDED_SUITES),
         "a suite",
     )
     from steelyard.cli.check import of_night
     from steelyard.evaluate.asking.summary import Progress
+    from steelyard.questions.run.run_suite import evaluating
     from steelyard.questions.suite.check_suite import suite_and_sources
-    from steelyard.questions.suite.run_suite import evaluating
 
+    chosen = given.keywords("until", "max_calls", "max_cost") | ({"stop": given["stop"]} if given["stop"] != "first" else {})
     with Progress(quiet=given["quiet"]) as progress:
+        if chosen:
+            import functools
+
+            from steelyard.questions.run.decided_suite import decided_suite
+
+            together = functools.partial(decided_suite, progress=progress, **{"until": None, **chosen})
+            return suite_and_sources(given["suite"], together=together, **given.keywords("directory", "config"))
         return suite_and_sources(given["suite"], **evaluating(progress), **of_night(given), **given.keywords())

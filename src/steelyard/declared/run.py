@@ -111,6 +111,13 @@ OPTIONS = (
     Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
     Option(name="suite", command=True, kind="file", help="Suite file: run and check everything in it; gives one verdict."),
     *NIGHT,
+    Option(
+        name="stop",
+        command=True,
+        choices=("first", "all"),
+        default="first",
+        help="With --suite and --until decided: end at the first regression, or decide every task.",
+    ),
     Option(name="output", short="-o", kind="output", help="Where to write the rows, one JSON object per line."),
     Option(
         name="answer_",

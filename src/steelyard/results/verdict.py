@@ -240,6 +240,7 @@ class Suite(Result):
     rows: tuple[Mapping[str, Any], ...] = ()
     pooled: PooledSuite | None = field(default=None, metadata=IF_ANY)
     nights: SuiteNights | None = field(default=None, metadata=IF_ANY)
+    stopping: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of a suite that was run until it was decided
     verdicts: tuple[Verdict, ...]
 
     @property

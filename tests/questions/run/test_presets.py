@@ -15,8 +15,8 @@ from cases import every
 from steelyard.declared.init import OPTIONS
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.task.presets import preset_names, preset_text
+from steelyard.questions.run.run_suite import run_suite
 from steelyard.questions.run.task import prepare, read_task
-from steelyard.questions.suite.run_suite import run_suite
 from steelyard.reference.suite_tasks import TRTLLM
 
 ROOT = Path(__file__).parents[3]

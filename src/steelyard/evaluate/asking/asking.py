@@ -181,15 +181,18 @@ class Watcher(Protocol):
         """The run was interrupted, and waits a few seconds for what is in flight."""
 
 
-def interleaved(cases: Iterable[Case], repeats: int, models: int, seed: int) -> Iterator[Ask]:
+def interleaved(cases: Iterable[Case | None], repeats: int, models: int, seed: int) -> Iterator[Ask | None]:
     """Every case asked `repeats` times of each model: case by case, and within a case in an order drawn by hash.
 
     So what changes with time (load, a server's update) meets both models alike. An ask's seed comes from the run's seed, the id
-    and the repeat, and is the same for both models.
+    and the repeat, and is the same for both models. None among the cases is passed on: nothing more for now.
     """
     if repeats < 1 or models < 1:
         raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {models} models", need="at least one of each")
     for case in cases:
+        if case is None:
+            yield None
+            continue
         pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in range(models)]
         pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
         for repeat, model in pairs:
@@ -210,7 +213,7 @@ def _hash(*parts: Any) -> bytes:
 
 
 def ask_all(
-    asks: Iterable[Ask],
+    asks: Iterable[Ask | None],
     models: Sequence[Model],
     journal: Journal | None,
     *,
@@ -226,7 +229,8 @@ def ask_all(
     concurrency: threads per model (default: what the model says). ahead: how many asks may be begun before the first of them
     is handed out (default: twice what can be in flight); it bounds memory, and what an early end wastes. total: how many asks
     there are, for the error budget (default: the length of `asks`, if it has one). after: called with each answer that has
-    no error, in the thread that asked, before it is written down: a judge.
+    no error, in the thread that asked, before it is written down: a judge. None among the asks holds the others back until
+    the answers so far have been taken.
 
     Errors beyond `max_error_rate` of all asks, or ten errors of a model before its first answer, end the run with a
     DataError; an exception of a model ends it with that exception. Either way what is in flight is finished and written
@@ -247,7 +251,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
 
     def __init__(
         self,
-        asks: Iterable[Ask],
+        asks: Iterable[Ask | None],
         models: Sequence[Model],
         journal: Journal | None,
         concurrency: int | None,
@@ -258,7 +262,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         progress: Watcher | None,
     ) -> None:
         self.asked = AskingState(total=total)
-        self._asks: Iterator[Ask] = iter(asks)
+        self._asks: Iterator[Ask | None] = iter(asks)
         self._journal, self._models = journal, list(models)
         self._max_error_rate, self._progress = max_error_rate, progress
         self._desks = [desk_of(model, journal, after, concurrency or model.concurrency) for model in self._models]
@@ -362,9 +366,11 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             return
         waiting: list[Batch] = [[] for _ in self._desks]
         for _ in range(free):
-            ask = next(self._asks, None)
-            if ask is None:
+            ask = next(self._asks, _NO_MORE)
+            if isinstance(ask, _NoMore):
                 self._exhausted = True
+                break
+            if ask is None:  # held back: whoever asked for these answers takes them first
                 break
             known = self._journal.answer(ask, self._models[ask.model]) if self._journal is not None else None
             place, self._taken = self._taken, self._taken + 1
@@ -461,3 +467,10 @@ def _as_error(fault: BaseException) -> Exception:
 
 def _nothing() -> None:
     pass
+
+
+class _NoMore:
+    pass
+
+
+_NO_MORE = _NoMore()

@@ -63,7 +63,7 @@ def answered(
     for place, path in enumerate(paths):
         if path is not None:
             write_run(path, held.rows[place], _notes(held, place, told[place]))
-    if output is not None and held.limit is None:  # a run that a limit ended goes on from its journal
+    if output is not None and not held.goes_on:
         journal_path(output).unlink(missing_ok=True)
     where = {"directory": directory, "config": config}
     read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
@@ -144,6 +144,8 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
         stopping = {"width": held.watch.width, "looked": held.watch.looked}
     if held.limit is not None:
         stopping = {**(stopping or {}), "ended": held.limit.to_dict()}
+    if held.suite is not None:
+        stopping = {**(stopping or {}), "suite": dict(held.suite)}
     return RunNotes(
         task=held.prepared.task.name,
         model=held.names[place],
@@ -348,7 +350,7 @@ def _stopping(held: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | 
 def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
     used, there = held.items, len(held.prepared.cases)
     if held.limit is not None:
-        more = " The same command with a higher limit continues from there." if held.output is not None else ""
+        more = " The same command with a higher limit continues from there." if held.output is not None and held.goes_on else ""
         return f"Asked {used:,} of {there:,} items, not all: {held.limit.words}.{more}"
     if isinstance(held.watch, UntilNarrow):
         if held.decided:

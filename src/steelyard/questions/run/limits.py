@@ -18,10 +18,13 @@ class ReachedLimit:
     most: float
     used: float
     item: str | None
+    said: str = ""  # instead of its own words
 
     @property
     def words(self) -> str:
         """What to say of it."""
+        if self.said:
+            return self.said
         which = f"limit of {self.most:,} calls" if self.limit == "calls" else f"cost limit of {self.most:g}"
         if self.item is None:
             return f"the {which} was reached before the first item"

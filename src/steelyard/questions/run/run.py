@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -203,7 +203,6 @@ def run(
         models=len(models),
     )
     refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
-    apart = for_each(models, asking)
     if seed is not None:
         whole("seed", seed, least=0)
     if len(models) == 2 and (against is not None or spec):
@@ -220,7 +219,50 @@ def run(
             need="one model",
             hint="until='decided' compares two",
         )
-    where = {"directory": directory, "config": config}
+    steps = steps_of(
+        task,
+        models,
+        wish,
+        asking,
+        data=data,
+        seed=seed,
+        output=output,
+        name=name,
+        against=against,
+        spec=spec,
+        where={"directory": directory, "config": config},
+        progress=progress,
+        verdict=verdict,
+        dry_run=dry_run,
+    )
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: Evaluation | DryRun = end.value
+            return found
+
+
+def steps_of(
+    task: Any,
+    models: Sequence[Any],
+    wish: RunOptions,
+    asking: Mapping[str, Any],
+    *,
+    data: Any,
+    seed: int | None,
+    output: str | os.PathLike[str] | None,
+    name: str | Sequence[str] | None,
+    against: str | None,
+    spec: Mapping[str, Any] | None,
+    where: Mapping[str, Any],
+    progress: Watcher | None,
+    verdict: bool,
+    dry_run: bool = False,
+) -> Generator[RunSession, None, Evaluation | DryRun]:
+    """A run that stops before the first question, after every look and before its rows are written; whoever drives it may end it there."""
+    apart = for_each(models, asking)
+    directory, config = where["directory"], where["config"]
     prepared = prepare(task, data=data, n=wish.n, seed=seed)
     if prepared.scorer.sums is not None and wish.missing == "wrong":
         raise UsageError(
@@ -279,7 +321,8 @@ def run(
         )
         if isinstance(watch, UntilDecided) and bench is not None and bench.warnings and isinstance(progress, Progress):
             progress.beginning(bench.warnings)
-        course.ask(out, progress=progress, after=judging(prepared, stack, apart))
+        yield course
+        yield from course.steps(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run.answer import answered
 
     return answered(course, out, spec=spec, **where)

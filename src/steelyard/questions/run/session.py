@@ -59,6 +59,7 @@ class UntilDecided:
         self._groups: list[str | None] = []
         self._whole = 0  # items of groups that are complete
         self.outside: Outside | None = None
+        self.look: Callable[..., str] = self.rule.look  # a suite looks at its other tasks as well
 
     looked: list[int]
 
@@ -93,7 +94,8 @@ class UntilDecided:
         grouped = self.plan.groups is not None
         past, now, k = self._values[:n].T
         units = self.series(n).units(self._sign, grouped=True) if grouped else self._sign * ((now - past) / k)
-        return self.rule.look(units, last=last) != "continue"
+        self.look(units, last=last)
+        return self.rule.decision != "continue"
 
     @property
     def unlooked(self) -> int:
@@ -161,6 +163,10 @@ class RunSession:
     timeout: float | None = None  # seconds for a score
     budget: Budget | None = None
     limit: ReachedLimit | None = None  # that ended it
+    stepwise: bool = False  # nothing is asked ahead of the next look: who drives it decides then whether it goes on
+    kept: bool = False  # the journal stays though the run is over: that of its suite is not
+    over: bool = False
+    suite: Mapping[str, Any] | None = None  # the plan of the suite that it is a part of
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     items: int = 0
     output: Path | None = None
@@ -177,6 +183,11 @@ class RunSession:
     def strata(self) -> WaveringStrata | None:
         """By which wavering items are asked more often; None where all are asked alike."""
         return self.watch.plan.strata if isinstance(self.watch, UntilDecided) else None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the same command continues from the journal: a limit of calls or cost ended the run, or its suite."""
+        return self.kept or (self.limit is not None and not self.limit.said)
 
     def identity(self) -> dict[str, Any]:
         """All that must not change between two halves of one run."""
@@ -197,20 +208,20 @@ class RunSession:
             "stopping": plan,
         }
 
-    def ask(
+    def steps(
         self,
         output: Path | None,
         *,
         progress: Watcher | None,
         after: Callable[[Ask, Answer], Answer] | None,
-    ) -> None:
-        """Ask until all is asked, or enough is known."""
+    ) -> Iterator[RunSession]:
+        """Ask until all is asked, or enough is known; after every look, and at the end, comes a stop. A limit set meanwhile ends it."""
         self.output = output
         self.rows = [[] for _ in self.models]
         total = len(self.askable) * self.wish.repeats * len(self.models)
         if self.budget is not None and self.budget.max_calls is not None:
             total = min(total, self.budget.max_calls)
-        cases = self.askable if self.budget is None else self._allowed(self.budget)
+        cases = self.askable if self.budget is None and not self.stepwise else self._allowed()
         asks = interleaved(cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
@@ -234,21 +245,35 @@ class RunSession:
             for case, told in self._by_case(answers):
                 self._take(case, told)
                 self.items += 1
+                looks = 0 if self.watch is None else len(self.watch.looked)
                 if self.watch is not None and self.watch.enough(last=self.items == askable):
                     self.decided = True
                     self._leave_out(self.watch.unlooked)
                     break
                 if self.budget is not None and self.budget.spent:
                     break
-        if self.budget is not None and not self.decided and self.items < len(self.askable):
+                if self.watch is not None and len(self.watch.looked) > looks:
+                    yield self
+                    if self.limit is not None:
+                        break
+        self.over = True
+        if self.limit is None and self.budget is not None and not self.decided and self.items < len(self.askable):
             self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
+        yield self
 
-    def _allowed(self, budget: Budget) -> Iterator[Case]:
-        """The cases, as far as the calls go."""
-        for case in self.askable:
-            if not budget.begin(self.wish.repeats * len(self.models)):
+    def _allowed(self) -> Iterator[Case | None]:
+        """The cases, as far as the calls go; of a run that goes step by step, None where the next look is due."""
+        for place, case in enumerate(self.askable):
+            while self.stepwise and place >= self.items + self.wish.every - self._since():
+                yield None
+            if self.budget is not None and not self.budget.begin(self.wish.repeats * len(self.models)):
                 return
             yield case
+
+    def _since(self) -> int:
+        """Items since the last look, as far as they bring the next one nearer: a look may be due only where a group is complete."""
+        since = self.watch.unlooked if self.watch is not None else 0
+        return since if since < self.wish.every else self.wish.every - 1
 
     def _ahead(self) -> int | None:
         """How far to ask ahead: what an early end, or a cost limit, would waste is kept small."""

@@ -43,6 +43,7 @@ OF_RUN = (
     "data",
     "name",
     "output",
+    "prices",
     *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")),
 )
 COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
@@ -65,6 +66,18 @@ class SuiteCheck:
     again: str | None = None  # of a budget with confirm: the second run of the same night
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """A suite file as it was read: its checks, and what it says of all of them."""
+
+    file: Path
+    guards: Sequence[SuiteCheck]
+    alpha: float
+    name: str | None
+    where: Mapping[str, Any]
+    warnings: Sequence[str]
+
+
 @documented(
     (),
     "a Suite",
@@ -75,6 +88,7 @@ class SuiteCheck:
     today="The day by which entries are stale. Default: today.",
     evaluate="Makes the verdict of a check that runs a model. Default: such a check is refused.",
     beforehand="Sees every guard before the first is asked. Default: nobody does.",
+    together="Makes the verdict of all checks at once, from the file as it was read. Default: each is judged by itself.",
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
     keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
@@ -89,6 +103,7 @@ def check_suite(
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
+    together: Callable[..., Suite] | None = None,
     history: str | None = None,
     series: str | None = None,
     night: str | None = None,
@@ -111,6 +126,7 @@ def check_suite(
         today=today,
         evaluate=evaluate,
         beforehand=beforehand,
+        together=together,
         history=history,
         series=series,
         night=night,
@@ -143,6 +159,7 @@ def suite_and_sources(
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
+    together: Callable[..., Suite] | None = None,
     history: str | None = None,
     series: str | None = None,
     night: str | None = None,
@@ -169,6 +186,17 @@ def suite_and_sources(
     _refuse_twice(guards, file)
     where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
     where["config"] = config if config is not None else _relative(head.get("config"), file)
+    if together is not None:
+        if (head.get("budget") is not None or night is not None) and series != "none":
+            raise UsageError(
+                "A suite that stops when it is decided cannot be a night: its items depend on its answers.",
+                got="a budget of nights and until='decided'",
+                need="complete runs, or no budget",
+                hint="series='none' leaves the night out",
+            )
+        named = None if head.get("name") is None else str(head["name"])
+        read = SuiteFile(file=file, guards=guards, alpha=alpha, name=named, where=where, warnings=warnings)
+        return together(read), {**where, "parts": [_read_from(guard) for guard in guards]}
     if evaluate is None and any(guard.run is not None for guard in guards):
         raise UsageError(
             f"The suite {file.name!r} has a check that runs a model; steelyard check does not run models.",
@@ -416,13 +444,21 @@ def judged(
     """
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
+    stopped = [(verdict.details.stopping or {}).get("n_saved", 0) > 0 for verdict in verdicts]
     in_force = [guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today for guard in guards]
     whole = None
     if correction == POOLED:
-        advisory = [not TIERS[guard.tier].fails for guard in guards]
-        found = judge_verdicts(verdicts, alpha, advisory=advisory, waived=in_force)
-        adjusted = {i: found.adjusted[i] for i in family}
-        whole = _whole(found, verdicts)
+        aside = [not TIERS[guard.tier].fails or early for guard, early in zip(guards, stopped, strict=True)]
+        own = [i for i in family if stopped[i]]
+        rest = (len(family) - len(own)) / len(family) if own and len(own) < len(family) else 1.0  # of alpha, for those that are pooled
+        found = judge_verdicts(verdicts, alpha * rest, advisory=aside, waived=in_force)
+        adjusted = {i: None if (p := found.adjusted[i]) is None else min(1.0, p / rest) for i in family}
+        whole = _whole(found, verdicts, rest)
+        for i in own:
+            # When a run stops depends on what it saw, so its difference belongs in no heap: its own p-value, by its share of alpha.
+            adjusted[i] = min(1.0, (verdicts[i].p_decisive or 0.0) * len(family))
+            who = f"{verdicts[i].task} {verdicts[i].model}"
+            warnings.append(f"{who} stopped early: it is judged by its own rule and not pooled with the other tasks")
     else:
         adjusted = dict(zip(family, adjust([verdicts[i].p_decisive or 0.0 for i in family], correction), strict=True))
     rows, written = [], []
@@ -481,12 +517,12 @@ def judged(
     )
 
 
-def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict]) -> PooledSuite:
-    """What the suite shows together, with tasks by their names."""
+def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict], rest: float) -> PooledSuite:
+    """What the suite shows together, with tasks by their names. `rest`: the part of alpha that it was judged by."""
     names = [f"{verdict.task} {verdict.model}" for verdict in verdicts]
     return PooledSuite(
         verdict=found.verdict,
-        p_value=found.p_value,
+        p_value=min(1.0, found.p_value / rest),
         p_pooled=found.pooled_p,
         z=found.pooled_z,
         m=found.m,

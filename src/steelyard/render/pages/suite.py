@@ -96,6 +96,8 @@ def legend(s: Suite) -> str:
 
 def pooled_text(s: Suite) -> list[str]:
     """What all tasks show together: the pooled p, how many are worse at least, who, and by how much on average."""
+    if s.stopping is not None:
+        return _stopped_text(s.stopping)
     found = s.pooled
     if found is None or found.p_pooled is None or found.m < 2:
         return []
@@ -109,6 +111,27 @@ def pooled_text(s: Suite) -> list[str]:
     if found.mean_change is not None:
         said += f"; mean change {score_text(s.verdicts[0])(found.mean_change)}"
     return [said if found.phi_known else f"{said}; run-to-run variation that tasks share is not known"]
+
+
+def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
+    """How far a suite went that stopped when it was decided: calls, every task's likelihood ratio, and that of all together."""
+    said = [f"calls: {facts['calls']:,} of {facts['calls_available']:,} ({facts['calls_saved']:,} saved), the most suspicious task first"]
+    said += [f"{task['task']}: {_likelihood(task)}" for task in facts["tasks"]]
+    if (pooled := facts.get("pooled")) is not None:
+        word = "some task dropped" if pooled["worse"] else "no drop shown"
+        said.append(
+            f"all tasks together: {word} (log likelihood ratio {pooled['lambda']:.2f}, below {pooled['needed']:.2f} would show that "
+            "some task dropped)"
+        )
+    return said
+
+
+def _likelihood(task: Mapping[str, Any]) -> str:
+    words = {"continue": "left open", "exhausted": "out of items"}
+    said = f"{words.get(task['decision'], task['decision'])} after {task['n']:,} of {task['available']:,} items"
+    if task.get("lambda") is None or task.get("needed") is None:
+        return said
+    return f"{said} (log likelihood ratio {task['lambda']:.2f}, a pass needs {task['needed']:.2f}; alpha {task['alpha']:.3g})"
 
 
 def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.options import documented
+from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, decided_suite, refuse_other_task
 from steelyard.questions.run.run import run
-from steelyard.questions.run.task import read_task
-from steelyard.questions.suite.check_suite import SuiteCheck, check_suite
+from steelyard.questions.suite.check_suite import check_suite
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.verdict import Suite, Verdict
-
-OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
 
 
 @documented(
@@ -26,6 +24,10 @@ OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unma
     directory="Where the references are. Default: what steelyard.toml says, else references.",
     config="A steelyard.toml. Default: the nearest upward.",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
+    until="'decided' runs all tasks together and stops as soon as the suite is decided. Default: every check by itself.",
+    stop="With until='decided': 'first' ends at the first regression, 'all' decides every task.",
+    max_calls="With until='decided': most calls of all tasks together; a suite that reaches it is inconclusive. Default: no limit.",
+    max_cost="With until='decided': most money of all tasks together, by their prices. Default: no limit.",
     progress="Called as the work goes on. Default: silence.",
     history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
@@ -38,13 +40,25 @@ def run_suite(
     directory: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     seed: int | None = 0,
+    until: str | None = None,
+    stop: str = "first",
+    max_calls: int | None = None,
+    max_cost: float | None = None,
     progress: Watcher | None = None,
     history: str | None = None,
     series: str | None = None,
     night: str | None = None,
     keep_answers: bool = False,
 ) -> Suite:
-    """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`."""
+    """Run and check all of a suite file. A check with a table `run` is evaluated: `run = {task = "gsm8k.toml", model = "openai:m"}`.
+
+    With until="decided" the tasks are asked step by step, the most suspicious first, and the suite ends as soon as it is
+    decided: half of alpha is for the tasks, each by its own rule at alpha / 2m, half for all of them together.
+    """
+    if until is not None or stop != "first" or max_calls is not None or max_cost is not None:
+        chosen: dict[str, Any] = {"until": until, "stop": stop, "max_calls": max_calls, "max_cost": max_cost, "progress": progress}
+        together = functools.partial(decided_suite, **chosen)
+        return check_suite(path, directory=directory, config=config, history=history, keep_answers=keep_answers, together=together)
     asked: dict[str, Any] = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
     asked |= {"keep_answers": keep_answers}
     return check_suite(path, **asked, **evaluating(progress))
@@ -53,10 +67,10 @@ def run_suite(
 def evaluating(progress: Watcher | None) -> dict[str, Any]:
     """How the checks of a suite that run a model are looked at beforehand, and evaluated: what `check_suite` takes."""
 
-    def beforehand(guard: SuiteCheck, **where: Any) -> None:
+    def beforehand(guard: AskedCheck, **where: Any) -> None:
         _settled(guard, where)
 
-    def evaluate(guard: SuiteCheck, **where: Any) -> Verdict:
+    def evaluate(guard: AskedCheck, **where: Any) -> Verdict:
         own = dict(guard.run or {})
         task, model = own.pop("task"), own.pop("model")
         said = {name: guard.options[name] for name in OF_RULE if name in guard.options}
@@ -67,20 +81,9 @@ def evaluating(progress: Watcher | None) -> dict[str, Any]:
     return {"evaluate": evaluate, "beforehand": beforehand}
 
 
-def _settled(guard: SuiteCheck, where: Mapping[str, Any]) -> None:
+def _settled(guard: AskedCheck, where: Mapping[str, Any]) -> None:
     """What can be known to fail is told before the first model is asked: names that part, a reference that is not there."""
-    task = guard.options["task"]
-    place = locate(task, where["directory"], where["config"])
+    place = locate(guard.options["task"], where["directory"], where["config"])
     matched(place, guard.options["model"], guard.options.get("spec"), load(place, guard.options["model"]))
-    if guard.run is None:
-        return
-    unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
-    if unknown:
-        raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
-    named = read_task(guard.run["task"], guard.run.get("data")).name
-    if named != task:
-        raise UsageError(
-            f"The task file is of {named!r}, but the suite says {task!r}.",
-            got=f"the task {named!r}, where the suite says {task!r}",
-            need="one name",
-        )
+    if guard.run is not None:
+        refuse_other_task(guard)

@@ -1,0 +1,414 @@
+"""A suite that is run until it is decided: tasks asked step by step, the most suspicious first, one verdict by one rule."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from steelyard.errors import UsageError
+from steelyard.evaluate.asking.asking import Watcher
+from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
+from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
+from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
+from steelyard.options import number, whole
+from steelyard.questions.run.limits import Budget, ReachedLimit
+from steelyard.questions.run.options import wish_of
+from steelyard.questions.run.run import EVERY, MAX_ERROR_RATE, steps_of
+from steelyard.questions.run.session import RunSession, UntilDecided
+from steelyard.questions.run.task import read_task
+from steelyard.reference.config import TIERS
+from steelyard.results import signature
+from steelyard.results.evaluation import DryRun, Evaluation
+from steelyard.results.verdict import WORSENING, Suite, Verdict
+
+OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
+OF_MODEL = ("base_url", "api", "key_env", "batch", "timeout")
+SEQUENTIAL = "sequential"  # the correction of such a suite: alpha is shared beforehand
+OF_LOOK = ("task", "n", "lambda", "decision", "pooled", "pooled_needed")
+
+
+class AskedCheck(Protocol):
+    """A check of a suite file: what it is judged by, and how its model is run."""
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+    @property
+    def tier(self) -> str: ...
+
+    @property
+    def waiver(self) -> Mapping[str, Any] | None: ...
+
+    @property
+    def run(self) -> Mapping[str, Any] | None: ...
+
+
+class AskedSuite(Protocol):
+    """A suite file as it was read."""
+
+    @property
+    def file(self) -> Path: ...
+
+    @property
+    def guards(self) -> Sequence[AskedCheck]: ...
+
+    @property
+    def alpha(self) -> float: ...
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def where(self) -> Mapping[str, Any]: ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+
+Steps = Generator[RunSession, None, Evaluation | DryRun]
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskUnderWay:
+    """A check of the suite that is being run."""
+
+    guard: AskedCheck
+    steps: Steps
+    course: RunSession
+    found: Evaluation | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.guard.options['task']} {self.guard.options['model']}"
+
+    @property
+    def watch(self) -> UntilDecided:
+        assert isinstance(self.course.watch, UntilDecided)  # asked for
+        return self.course.watch
+
+    @property
+    def calls(self) -> int:
+        """Answers that count: every item of this task, as often as it is asked."""
+        return self.course.items * self.course.wish.repeats
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteCourse:
+    """The suite under way: the rule over all tasks, and how far each of them is."""
+
+    asked: AskedSuite
+    tasks: Sequence[TaskUnderWay]
+    rule: SuiteStopping
+    limit: ReachedLimit | None = field(default=None)
+
+    def follow(self) -> None:
+        """Ask, always the task that the rule names, until the suite is decided or a limit is reached."""
+        while (place := self.rule.next) is not None:
+            task = self.tasks[place]
+            next(task.steps)
+            if not task.course.over:
+                continue
+            if task.course.limit is not None:
+                self.limit = replace(task.course.limit, said=f"{task.course.limit.words} of {task.name}")
+                return
+            if task.watch.rule.decision == "continue":  # a score outside its range: its rule can decide nothing any more
+                self.rule.end(place)
+
+    def finish(self) -> None:
+        """Rows and notes of every task that was asked. One that was left open says what ended it."""
+        for task in self.tasks:
+            course = task.course
+            course.suite = {**self.rule.plan(), "name": self.asked.name, "decision": self.rule.decision}
+            course.kept = self.limit is not None  # the same command goes on from all journals, those of decided tasks too
+            if not course.items:
+                task.steps.close()
+                continue
+            if not course.over:
+                course.limit = self._ended(task)
+                next(task.steps)
+            try:
+                next(task.steps)
+            except StopIteration as end:
+                task.found = end.value
+
+    def _ended(self, task: TaskUnderWay) -> ReachedLimit:
+        last = task.course.prepared.cases[task.course.items - 1].id
+        if self.limit is not None:
+            return ReachedLimit(
+                limit="suite", most=self.limit.most, used=self.limit.used, item=last, said=f"in the suite {self.limit.words}"
+            )
+        return ReachedLimit(limit="suite", most=0, used=0, item=last, said=f"the suite was decided first, by {self.decided_by}")
+
+    @property
+    def decided_by(self) -> str:
+        """What made the suite a regression."""
+        named = [self.tasks[place].name for place in self.rule.named]
+        return ", ".join(named) or "all tasks together"
+
+
+def decided_suite(
+    asked: AskedSuite,
+    *,
+    until: str | None = "decided",
+    stop: str = "first",
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    progress: Watcher | None = None,
+) -> Suite:
+    """The suite, run until it is decided."""
+    if until != "decided":
+        got = f"until={until!r}" if until is not None else "no until"
+        raise UsageError(
+            "A whole suite stops with until='decided' alone; stop, max_calls and max_cost belong to it.",
+            got=got,
+            need="until='decided'",
+            hint="until, n and limits of a single task belong into its table `run`",
+        )
+    _refuse(asked)
+    budget = Budget(
+        max_calls=None if max_calls is None else whole("max_calls", max_calls),
+        max_cost=None if max_cost is None else number("max_cost", max_cost, above=0),
+    )
+    with contextlib.ExitStack() as stack:
+        tasks = []
+        for guard in asked.guards:
+            steps = _steps(guard, asked, budget, progress)
+            stack.callback(steps.close)
+            course = next(steps)
+            course.stepwise, course.budget = True, budget if max_calls is not None or max_cost is not None else None
+            tasks.append(TaskUnderWay(guard=guard, steps=steps, course=course))
+        rule = SuiteStopping(
+            [_as_task(task) for task in tasks],
+            alpha=asked.alpha,
+            beta=max(task.watch.plan.beta for task in tasks),
+            step=max(task.watch.plan.every for task in tasks),
+            stop=stop,
+        )
+        for place, task in enumerate(tasks):
+            task.watch.look = _looking(rule, place)
+        held = SuiteCourse(asked=asked, tasks=tasks, rule=rule)
+        held.follow()
+        held.finish()
+    return _answer(held)
+
+
+def _looking(rule: SuiteStopping, place: int) -> Any:
+    return lambda units, last=False: rule.look(place, units, last=last)
+
+
+def _refuse(asked: AskedSuite) -> None:
+    """What such a suite cannot have, before anything is opened."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    for place, guard in enumerate(asked.guards, 1):
+        own = guard.run or {}
+        limits = [name for name in ("max_calls", "max_cost", "n") if name in own] + ["until"] * (own.get("until", "decided") != "decided")
+        wrong = (
+            "has no table `run`"
+            if guard.run is None
+            else f"is {guard.tier}: it would end nothing, and belongs into a suite of its own"
+            if not TIERS[guard.tier].fails
+            else "has a waiver: take it out of the suite until the waiver ends"
+            if guard.waiver is not None and guard.waiver["until"] >= today
+            else "has an alpha of its own: alpha is the suite's, and shared among the tasks"
+            if "alpha" in guard.options
+            else f"has {limits[0]} in its table `run`: the suite decides when it stops"
+            if limits
+            else ""
+        )
+        if wrong:
+            raise UsageError(
+                f"In the suite {asked.file.name!r}, check {place} ({guard.options['task']}) {wrong}.",
+                got=f"check {place} that {wrong}",
+                need="checks that are run and judged together",
+                hint="without until every check is run by itself",
+            )
+        refuse_other_task(guard)
+
+
+def refuse_other_task(guard: AskedCheck) -> None:
+    """The task file must be of the task that the suite names, and the check must say nothing that only a result has."""
+    task = guard.options["task"]
+    assert guard.run is not None
+    unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
+    if unknown:
+        raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
+    named = read_task(guard.run["task"], guard.run.get("data")).name
+    if named != task:
+        raise UsageError(
+            f"The task file is of {named!r}, but the suite says {task!r}.",
+            got=f"the task {named!r}, where the suite says {task!r}",
+            need="one name",
+        )
+
+
+def _steps(guard: AskedCheck, asked: AskedSuite, budget: Budget, progress: Watcher | None) -> Steps:
+    """The run of one check, with its share of alpha."""
+    own = {name: value for name, value in dict(guard.run or {}).items() if name != "until"}
+    said = guard.options
+    rule = {name: said.get(name) for name in ("theta", "margin", "beta", "scale")}
+    wish = wish_of(
+        until="decided",
+        stopping=own.get("stopping"),
+        looks=own.get("looks"),
+        every=own.get("every", EVERY),
+        discordance=own.get("discordance"),
+        strata=own.get("strata"),
+        n=None,
+        repeats=own.get("repeats", 1),
+        missing=said.get("missing", "error"),
+        unmatched=said.get("unmatched", "error"),
+        max_error_rate=own.get("max_error_rate", MAX_ERROR_RATE),
+        max_calls=budget.max_calls,
+        max_cost=budget.max_cost,
+        concurrency=own.get("concurrency"),
+        prices=own.get("prices"),
+        rule={**rule, "alpha": task_alpha(asked.alpha, len(asked.guards))},
+    )
+    return steps_of(
+        own["task"],
+        [own["model"]],
+        wish,
+        {name: own[name] for name in OF_MODEL if name in own},
+        data=own.get("data"),
+        seed=own.get("seed"),
+        output=own.get("output"),
+        name=own.get("name"),
+        against=said["model"],
+        spec=said.get("spec"),
+        where=asked.where,
+        progress=progress,
+        verdict=True,
+    )
+
+
+def _as_task(task: TaskUnderWay) -> SuiteTask:
+    """The task as the rule of the suite sees it: differences without a known range, or in groups, stay out of the heap."""
+    plan, rule = task.watch.plan, task.watch.rule
+    ends: tuple[float, float] | None = None
+    if isinstance(rule, EmpiricalLikelihoodSprt):
+        width = rule.score_range[1] - rule.score_range[0]
+        ends = (rule.ends[0] * width, rule.ends[1] * width)
+    elif isinstance(rule, ProfileMcNemar):
+        ends = (-1.0, 1.0)
+    return SuiteTask(rule=rule, theta=plan.theta, margin=plan.margin, ends=ends)
+
+
+# ---- the answer --------------------------------------------------------------------------------------------------------------
+
+
+def _answer(held: SuiteCourse) -> Suite:
+    rule, asked = held.rule, held.asked
+    verdicts = [_verdict(task, held) for task in held.tasks]
+    outcome = {"regression": "regression", "pass": "pass"}.get(rule.decision, "inconclusive")
+    used, there = (sum(each) for each in zip(*((task.calls, _all(task)) for task in held.tasks), strict=True))
+    pooled = next((look for look in reversed(rule.looks) if look["pooled"] is not None), None)
+    stopping = {
+        "rule": rule.plan(),
+        "decision": rule.decision,
+        "named": [held.tasks[place].name for place in rule.named],
+        "pooled": None if pooled is None else {"lambda": pooled["pooled"], "needed": pooled["pooled_needed"], "worse": rule.pooled_worse},
+        "calls": used,
+        "calls_available": there,
+        "calls_saved": there - used,
+        "limit": None if held.limit is None else held.limit.to_dict(),
+        "tasks": [_task_facts(task) for task in held.tasks],
+        "looks": [{name: look[name] for name in OF_LOOK} for look in rule.looks],
+    }
+    rows = [
+        {
+            "task": verdict.task,
+            "model": verdict.model,
+            "spec": dict(verdict.spec),
+            "tier": task.guard.tier,
+            "verdict": verdict.verdict,
+            "p_value": verdict.p_value,
+            "p_adjusted": None if verdict.p_value is None else min(1.0, verdict.p_value * asked.alpha / verdict.alpha),
+            "confirmed": verdict.verdict == "regression",
+            "counts_as": verdict.verdict,
+            "waiver": None,
+        }
+        for task, verdict in zip(held.tasks, verdicts, strict=True)
+    ]
+    return Suite(
+        verdict=outcome,
+        correction=SEQUENTIAL,
+        alpha=asked.alpha,
+        verdicts=tuple(verdicts),
+        rows=tuple(rows),
+        name=asked.name,
+        conclusion=_conclusion(held, outcome, stopping),
+        stopping=stopping,
+        warnings=tuple(asked.warnings),
+        signature=signature.write({"n": len(verdicts), "correction": SEQUENTIAL, "alpha": asked.alpha}),
+    )
+
+
+def _all(task: TaskUnderWay) -> int:
+    return len(task.course.prepared.cases) * task.course.wish.repeats
+
+
+def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
+    looks = task.watch.rule.looks
+    last: Mapping[str, Any] = looks[-1] if looks else {}
+    return {
+        "task": task.name,
+        "n": task.course.items,
+        "available": len(task.course.prepared.cases),
+        "alpha": task.watch.plan.alpha,
+        "lambda": last.get("lambda"),
+        "needed": last.get("needed"),
+        "decision": task.watch.rule.decision,
+    }
+
+
+def _verdict(task: TaskUnderWay, held: SuiteCourse) -> Verdict:
+    found = task.found.verdict if task.found is not None else None
+    if found is not None:
+        return _tiered(found, task)
+    bench, plan = task.course.bench, task.watch.plan
+    assert bench is not None
+    why = held.limit.words if held.limit is not None else f"the suite was decided first, by {held.decided_by}"
+    return _tiered(
+        Verdict(
+            verdict="inconclusive",
+            task=task.course.prepared.task.name,
+            model=bench.model,
+            metric=task.course.prepared.task.metric,
+            scale=bench.scale,
+            design="paired",
+            n=0,
+            alpha=plan.alpha,
+            beta=plan.beta,
+            theta=plan.theta * bench.unit,
+            spec=dict(task.guard.options.get("spec") or {}),
+            conclusion=f"not asked: {why}.",
+        ),
+        task,
+    )
+
+
+def _tiered(verdict: Verdict, task: TaskUnderWay) -> Verdict:
+    return replace(verdict, tier=task.guard.tier)
+
+
+def _conclusion(held: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> str:
+    used, there = facts["calls"], facts["calls_available"]
+    calls = f"{used:,} of {there:,} calls" + (f", {there - used:,} saved" if there > used else "")
+    many = len(held.tasks)
+    if held.limit is not None:
+        return f"Not decided after {calls}: {held.limit.words}."
+    if outcome == "regression":
+        named = facts["named"]
+        shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+        how = f"Worse: {shown}." if named else "Worse together: some task dropped, but no single task can be named."
+        return f"{how} Decided after {calls}."
+    if outcome == "pass":
+        higher = held.tasks[0].course.bench
+        worse = WORSENING[True if higher is None else higher.rule.higher_is_better]
+        return f"Every one of {many} tasks rules out a {worse} of its theta. Decided after {calls}."
+    undecided = [task.name for task in held.tasks if task.watch.rule.decision != "pass"]
+    return f"Not decided after {calls}: {', '.join(undecided[:3])}{' and more' if len(undecided) > 3 else ''} ran out of items."
