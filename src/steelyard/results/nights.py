@@ -5,15 +5,27 @@ from __future__ import annotations
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart
 
-# What a budget promises, and what it does not; F stands for the false alarms a year.
-CLAIM = (
-    "On average at most about {budget} over the whole suite, if nothing but chance differs between runs (same items, "
-    "protocol and noise) and runs are independent from night to night."
-)
 NOT_CLAIMED = (
     "Not claimed: anything about new items where a night is called changed, and losses slower than the baseline learns "
     "(history --drift looks for those)."
 )
+
+
+def said_budget(false_alarms_per_year: float) -> str:
+    """A budget in words.
+
+    >>> said_budget(1.0), said_budget(0.1)
+    ('1 false alarm a year', '0.1 false alarms a year')
+    """
+    return f"{false_alarms_per_year:g} false alarm{'' if false_alarms_per_year == 1 else 's'} a year"
+
+
+def claim_of(false_alarms_per_year: float) -> str:
+    """What a budget promises, and what that assumes."""
+    return (
+        f"on average at most about {said_budget(false_alarms_per_year)} over the whole suite, if nothing but chance differs between "
+        "runs (same items, protocol, noise level) and runs are independent from night to night"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -772,7 +772,7 @@ def test_every_page_says_what_is_claimed_and_json_comes_back() -> None:
     passed = nights.night()
     nights.break_items(1, 20)
     red = nights.several(3)[-1]
-    claim = "on average at most 1 false alarm a year over the whole suite, if nothing but chance differs between runs"
+    claim = "on average at most about 1 false alarm a year over the whole suite, if nothing but chance differs between runs"
     for one in (passed, red):
         assert result_of(json.loads(json.dumps(one.to_dict()))) == one
         for name in ("text", "markdown", "html", "junit"):

@@ -42,6 +42,7 @@ SHOWN = 10  # items that fell most, by name
 TARGETS = ("items", "runs")
 FORMAT = 1
 ENOUGH_NIGHTS = 20  # before the correlation of consecutive nights is told
+ALIKE = 3.0  # standard errors of that correlation from which nights are called alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,15 +453,21 @@ class NightlyWatch:
         return NightDecision(**{"run": run, "verdict": verdict, "alarm": False, "evidence": self.evidence, "line": self.line, **said})
 
     def night_correlation(self) -> float | None:
-        """How the pooled z of consecutive nights correlate; None for fewer than twenty. Noise that lasts alarms more often.
-
-        Well above 2 / sqrt(nights), the number of false alarms is not what the budget says. Reference: Page1954.
-        """
+        """How the pooled z of consecutive nights correlate; None for fewer than twenty. Reference: Page1954."""
         z = np.array(self.pool.earlier())
         if len(z) < ENOUGH_NIGHTS or np.ptp(z) == 0:
             return None
         away = z - z.mean()
         return float(away[1:] @ away[:-1] / (away @ away))
+
+    @property
+    def nights_alike(self) -> bool:
+        """Whether consecutive nights correlate by more than 3 / sqrt(nights): noise that lasts alarms more often than the budget says.
+
+        Three standard errors, not two, because it is asked every night. Reference: Page1954.
+        """
+        found = self.night_correlation()
+        return found is not None and found > ALIKE / math.sqrt(len(self.pool.z))
 
     # ---- as JSON -------------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +15,9 @@ from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.options import documented, number, whole
 from steelyard.results import signature
-from steelyard.results.nights import CLAIM, NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
+from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget
 
 BUDGETS = (0.1, 1.0, 4.0, 12.0)  # false alarms a year that are tried where nobody says which
-LASTING = 2.0  # deviations from which consecutive nights are taken to be alike
 
 
 @documented(
@@ -68,7 +66,7 @@ def simulate_nights(
     budgets = [_outcome(as_it_was, last, year, most, as_judged=runs_per_year is None and target is None)]
     budgets += [_outcome(replay(stored, false_alarms_per_year=budget, **other), budget, year, most) for budget in asked]
     shown = as_it_was.nights[-most:] if most is not None else as_it_was.nights
-    first = shown[0].place
+    first, claim = shown[0].place, claim_of(last)
     return NightSimulation(
         place=place,
         series=name,
@@ -78,20 +76,11 @@ def simulate_nights(
         earlier=len(as_it_was.nights) - len(shown),
         budgets=tuple(budgets),
         acknowledgements=tuple(_acknowledgement(one) for one in stored if one.kind in (ACCEPTED, FIXED) and one.place > first),
-        claim=f"{CLAIM.format(budget=said_budget(last))} {NOT_CLAIMED}",
+        claim=f"{claim[0].upper()}{claim[1:]}. {NOT_CLAIMED}",
         conclusion=_conclusion(name, shown, budgets[0], _red_since(as_it_was)),
         warnings=tuple(_doubts(as_it_was, shown)),
         signature=signature.write({"n": len(shown), "goal": "nights"}),
     )
-
-
-def said_budget(budget: float) -> str:
-    """A budget in words.
-
-    >>> said_budget(1.0), said_budget(0.1)
-    ('1 false alarm a year', '0.1 false alarms a year')
-    """
-    return f"{budget:g} false alarm{'' if budget == 1 else 's'} a year"
 
 
 def _budgets(asked: Any) -> list[float]:
@@ -153,11 +142,10 @@ def _acknowledgement(one: StoredNight) -> NightAcknowledgement:
 
 def _doubts(found: Replayed, shown: Sequence[StoredNight]) -> list[str]:
     out = []
-    alike = found.watch.night_correlation()
-    if alike is not None and alike > LASTING / math.sqrt(len(found.watch.pool.earlier())):
+    if found.watch.nights_alike:
         out.append(
-            f"consecutive nights are alike (correlation {alike:.2f}): noise that lasts for several nights alarms more often "
-            "than the budget says"
+            f"consecutive nights are alike (correlation {found.watch.night_correlation():.2f}): noise that lasts for several nights "
+            "alarms more often than the budget says"
         )
     if any(one.budget.confirm for one in shown):
         out.append("some nights asked red tasks again the same night (confirm); here all are judged by the evidence that adds up")

@@ -27,6 +27,7 @@ from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import TIERS, find_config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import notes_of
+from steelyard.results.nights import claim_of
 from steelyard.results.verdict import Suite, SuiteNights, Verdict
 
 if TYPE_CHECKING:
@@ -38,11 +39,6 @@ OF_BUDGET = ("series", "false_alarms_per_year", "runs_per_year", "confirm")
 TRIES = 50  # how often a writer looks again when others are faster
 # What tells one run of a pipeline from another and stays the same when a job of it is run again.
 RUN_OF_CI = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "BUILDKITE_BUILD_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "BUILD_TAG")
-SUSPICIOUS = 3.0  # correlations of consecutive nights beyond this many times 1 / sqrt(nights) are told
-CLAIM = (
-    "on average at most {f:g} false alarm{s} a year over the whole suite, if nothing but chance differs between runs (same items, "
-    "protocol, noise level) and runs are independent from night to night"
-)
 NOT_A_NIGHT = "this run is not a night of the budget and was judged by itself: {why}"
 
 
@@ -322,18 +318,13 @@ def _written(
         nights=sum(one.kind == NIGHT and one.place <= event.place for one in events),
         baseline=decision.baseline,
         correlation=correlation,
-        alike=correlation is not None and watch is not None and correlation > SUSPICIOUS / math.sqrt(len(watch.pool.z)),
+        alike=watch is not None and watch.nights_alike,
         retry=retry,
         confirm=bool(said.get("confirm")),
         again=decision.again,
         target=str(said.get("target", "items")),
         claim=claim_of(said["false_alarms_per_year"]),
     )
-
-
-def claim_of(false_alarms: float) -> str:
-    """What a budget promises, and what it assumes."""
-    return CLAIM.format(f=false_alarms, s="" if false_alarms == 1 else "s")
 
 
 # ---- the tasks of a night ----------------------------------------------------------------------------------------------------
