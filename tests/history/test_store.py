@@ -262,7 +262,7 @@ def test_a_history_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(FIXTURE, path)
     with open_history(f"sqlite:///{path}", create=False) as history:
-        assert history.version == VERSION == 3
+        assert history.version == VERSION == 2
         new, old = history.runs()[0]
         assert (new.verdict, old.verdict) == ("regression", "pass")
         assert old.spec == {"quant_algo": "FP8"}
@@ -273,7 +273,7 @@ def test_a_history_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
     with open_history(f"sqlite:///{path}") as again:
         assert again.runs()[2] == 3
     con = sqlite3.connect(path)
-    assert con.execute("SELECT version FROM steelyard_versions ORDER BY version").fetchall() == [(1,), (2,), (3,)]
+    assert con.execute("SELECT version FROM steelyard_versions ORDER BY version").fetchall() == [(1,), (2,)]
     con.close()
 
 
@@ -296,7 +296,7 @@ def test_a_later_version_is_refused(url: str) -> None:
     with open_history(url) as history:
         history._place.run("INSERT INTO steelyard_versions VALUES (?, ?)", [VERSION + 1, "2030-01-01"])
     for create in (True, False):
-        with pytest.raises(SourceError, match=r"written by a newer steelyard \(version 4"):
+        with pytest.raises(SourceError, match=r"written by a newer steelyard \(version 3"):
             open_history(url, create=create)
 
 
@@ -376,7 +376,7 @@ def test_a_history_for_reading_only(sqlite_url: str) -> None:
 def test_an_old_history_for_reading_only(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(FIXTURE, path)
-    with pytest.raises(SourceError, match=r"The history sqlite:///.* has version 1, which cannot be upgraded to 3 in"):
+    with pytest.raises(SourceError, match=r"The history sqlite:///.* has version 1, which cannot be upgraded to 2 in"):
         open_history(f"sqlite:///{path}?mode=ro")
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.history.entries import utc
-from steelyard.history.schema import LISTS, NIGHT_VALUES, NIGHTS, WATCHES
+from steelyard.history.schema import LISTS, MAKE_NIGHTS, NIGHT_VALUES, NIGHTS, WATCHES
 from steelyard.history.store import BITS, History, MadeRun, Packed, _expanded, _of_bits, _of_doubles, pack
 
 REFERENCE, NIGHT, AGAIN, ACCEPTED, FIXED = KINDS = ("reference", "night", "again", "accept", "fixed")
@@ -109,10 +109,14 @@ def add_events(
 ) -> None:
     """Add events of one series with their values, the runs they come from and the state after them: all of it or nothing.
 
-    `PlaceTakenError`: another writer was faster.
+    `PlaceTakenError`: another writer was faster. The tables are made when the first night wants them.
     """
     series = events[0].series
     place, parcel = history._place, parcel or ValueParcel()
+    if not place.has_table(WATCHES):
+        with place.changing_tables():
+            for table in MAKE_NIGHTS:
+                place.run(table.format(bytes=place.bytes_type))
     with place.writing():
         for event in events:
             row = [event.id, event.series, event.place, event.kind, event.night, event.time or utc(), event.by, event.commit]
@@ -143,19 +147,24 @@ def add_events(
 
 def series_names(history: History) -> list[str]:
     """The series of nights that there are, in order of their names."""
+    if not history._place.has_table(NIGHTS):
+        return []
     return [str(name) for (name,) in history._place.run(f'SELECT DISTINCT "series" FROM {NIGHTS} ORDER BY "series"')]
 
 
 def events_of(history: History, series: str, *, after: int = -1) -> list[NightEvent]:
     """The events of a series behind a place, in their order."""
-    rows = history._place.run(
-        f'SELECT {_names()} FROM {NIGHTS} WHERE "series" = ? AND "place" > ? ORDER BY "place"', [check_series(series), after]
-    )
+    name = check_series(series)
+    if not history._place.has_table(NIGHTS):
+        return []
+    rows = history._place.run(f'SELECT {_names()} FROM {NIGHTS} WHERE "series" = ? AND "place" > ? ORDER BY "place"', [name, after])
     return [_event(row) for row in rows]
 
 
 def state_of(history: History, series: str) -> tuple[int, bytes] | None:
     """The state of a series as it was kept, and the place of the last event in it. It is a cache: who cannot use it replays."""
+    if not history._place.has_table(WATCHES):
+        return None
     rows = history._place.run(f'SELECT "place", "state" FROM {WATCHES} WHERE "series" = ?', [series])
     return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 

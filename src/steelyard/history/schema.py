@@ -1,7 +1,6 @@
 """The tables of the history, and the steps that bring an older one up to date.
 
-Version 1 had no protocol and no digest of the outcomes, version 2 no nights. Steps are only ever added; a
-database of a later version is refused.
+Version 1 had no protocol and no digest of the outcomes. Steps are only ever added; a database of a later version is refused.
 """
 
 from __future__ import annotations
@@ -68,29 +67,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
         f"""CREATE INDEX {RUNS}_by_verdict ON {RUNS} ("verdict", "time", "id")""",
         f"""CREATE INDEX {RUNS}_by_model ON {RUNS} ("model", "time", "id")""",
     ),
-    (  # nights of a suite with a budget: the values that were judged, each once; what happened in a series, in its order; a cache
-        f"""CREATE TABLE {NIGHT_VALUES} (
-            "digest" TEXT NOT NULL PRIMARY KEY,
-            "items" TEXT NOT NULL REFERENCES {LISTS} ("digest"),
-            "packing" TEXT NOT NULL,
-            "scores" {{bytes}} NOT NULL
-        )""",
-        f"""CREATE TABLE {NIGHTS} (
-            "id" TEXT NOT NULL PRIMARY KEY,
-            "series" TEXT NOT NULL,
-            "place" BIGINT NOT NULL,
-            "kind" TEXT NOT NULL,
-            "night" TEXT,
-            "time" TEXT NOT NULL,
-            "by" TEXT,
-            "commit" TEXT,
-            "facts" TEXT NOT NULL,
-            "decision" TEXT,
-            UNIQUE ("series", "place"),
-            UNIQUE ("series", "night")
-        )""",
-        f"""CREATE TABLE {WATCHES} ("series" TEXT NOT NULL PRIMARY KEY, "place" BIGINT NOT NULL, "state" {{bytes}} NOT NULL)""",
-    ),
 )
 VERSION = len(STEPS)
 # Not a version: whoever does not know of it keeps it all the same, since the database does. SQLite reads the overview from it alone, where
@@ -104,6 +80,31 @@ ANSWERS = "steelyard_answers"
 MAKE_ANSWERS = (
     f'CREATE TABLE IF NOT EXISTS {ANSWERS} ("run" TEXT NOT NULL PRIMARY KEY REFERENCES {RUNS} ("id"), "answers" {{bytes}} NOT NULL)'
 )
+# Not a version either: only a history that has nights of a suite has them, so that reading an older one changes nothing. The values that
+# were judged, each once; what happened in a series, in its order; and the state after it, which is a cache.
+MAKE_NIGHTS = (
+    f"""CREATE TABLE IF NOT EXISTS {NIGHT_VALUES} (
+        "digest" TEXT NOT NULL PRIMARY KEY,
+        "items" TEXT NOT NULL REFERENCES {LISTS} ("digest"),
+        "packing" TEXT NOT NULL,
+        "scores" {{bytes}} NOT NULL
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {NIGHTS} (
+        "id" TEXT NOT NULL PRIMARY KEY,
+        "series" TEXT NOT NULL,
+        "place" BIGINT NOT NULL,
+        "kind" TEXT NOT NULL,
+        "night" TEXT,
+        "time" TEXT NOT NULL,
+        "by" TEXT,
+        "commit" TEXT,
+        "facts" TEXT NOT NULL,
+        "decision" TEXT,
+        UNIQUE ("series", "place"),
+        UNIQUE ("series", "night")
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {WATCHES} ("series" TEXT NOT NULL PRIMARY KEY, "place" BIGINT NOT NULL, "state" {{bytes}} NOT NULL)""",
+)
 MAKE_VERSIONS = f'CREATE TABLE IF NOT EXISTS {VERSIONS} ("version" INTEGER NOT NULL PRIMARY KEY, "applied" TEXT NOT NULL)'
 
 
@@ -111,6 +112,6 @@ def steps_from(version: int, *, bytes_type: str) -> Sequence[tuple[int, tuple[st
     """The statements that are still to be run, version by version.
 
     >>> [number for number, _ in steps_from(1, bytes_type="BLOB")]
-    [2, 3]
+    [2]
     """
     return [(number, tuple(sql.format(bytes=bytes_type) for sql in STEPS[number - 1])) for number in range(version + 1, VERSION + 1)]
