@@ -405,6 +405,7 @@ LIMITS: dict[str, Limit] = {
     "confidence_level": Limit(1e-9, 1 - 1e-9, "0.95 is usual"),
     "theta": Limit(1e-9, 1e12, "the drop that matters, such as 0.02"),
     "margin": Limit(1e-12, 1e12, "the difference that is tolerated, such as 0.01"),
+    "recovery": Limit(1e-3, 1 - 1e-9, "recovery=0.99 asks for 99% of the reference"),
     "repeats": Limit(1, 100_000),
     "workers": Limit(1, 1024, "-1 is all cores"),
     "concurrency": Limit(1, 10_000),

@@ -58,6 +58,7 @@ ASKED: dict[tuple[str, ...], list[str]] = {
     ("references", "remove"): ["t", "m", "--reason", "old"],
     ("run",): ["task.toml", "--model", "file:b.csv", "--until", "decided", "--theta", ".05", "--against", "m"],
     ("history",): ["--history", "sqlite:///h.db", "--drift", "--task", "t", "--model", "m"],
+    ("history", "simulate"): ["--history", "sqlite:///h.db", "--series", "main"],
     ("serve",): ["--history", "postgresql://nowhere.invalid/db"],
     ("split",): ["a.csv", "--train", ".8", "--test", ".2", "--dry-run"],
     ("comment",): ["result.json", "--dry-run", "--platform", "github", "--repository", "a/b", "--pull-request", "7"],
@@ -113,6 +114,9 @@ def _make() -> None:
     assert _asked(["record", "a.csv", "--model", "m", "--task", "t", "--theta", ".05"])[0] == 0
     for _ in range(3):
         assert _asked(["check", "b.csv", "--model", "m", "--task", "t", "--history", "sqlite:///h.db"])[0] == 0
+    check = '[[checks]]\ntask = "t"\nmodel = "m"\nresult = "b.csv"\n'
+    Path("suite.toml").write_text('[suite]\nbudget = {series = "main"}\n' + check)
+    assert _asked(["check", "--suite", "suite.toml", "--history", "sqlite:///h.db"])[0] == 0
 
 
 def _commit_three() -> None:

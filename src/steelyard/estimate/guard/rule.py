@@ -10,7 +10,7 @@ from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.measure_options import settle
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find, is_share, parse
-from steelyard.options import checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
+from steelyard.options import LIMITS, checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.results.base import Warnings
@@ -293,7 +293,7 @@ def settle_drops(options: Mapping[str, Any], margin: Any, theta: Any) -> dict[st
                 need="one of them",
                 hint="recovery=0.99 is the same as margin='1%', theta='1%'",
             )
-        reached = number("recovery", recovery, above=0, below=1, hint="recovery=0.99 asks for 99% of the reference")
+        reached = number("recovery", recovery, above=0, below=1, hint=LIMITS["recovery"].hint)
         share = round(1 - reached, 12)  # 0.05 where 0.95 was asked for
         return {"margin": 0.0, "theta": None, "margin_relative": share, "theta_relative": share}
     shares = {"margin": share_of_reference("margin", margin), "theta": share_of_reference("theta", theta)}
