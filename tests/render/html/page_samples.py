@@ -12,7 +12,7 @@ from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
-from steelyard.results.history import Drift, PastRun, RunList
+from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
 from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 from steelyard.results.verdict import Recorded
@@ -239,6 +239,17 @@ def samples() -> dict[str, Any]:
             place="sqlite:///runs.db", runs=(PastRun(id="0f7d63ca", time="2026-11-01T10:00:00Z", command="check", task="t", model="m"),)
         ),
         "nights": NIGHTS,
+        "acknowledged": Acknowledged(
+            place="sqlite:///runs.db",
+            series="main",
+            how="fixed",
+            reason="reverted",
+            since={"night": "n2", "date": "2026-11-02"},
+            nights=2,
+            named=("t",),
+            by="ada",
+            conclusion="The regression of main since n2 is acknowledged as fixed.",
+        ),
         "drift": Drift(
             task="t",
             model="m",
