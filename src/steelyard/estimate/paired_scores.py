@@ -21,7 +21,7 @@ from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
 from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups, possible_range
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.infer.rounding import SUMS, one_number, without_rounding
+from steelyard.infer.rounding import SUMS, one_number, rounding, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.results.base import Warnings
@@ -60,7 +60,7 @@ def compare_scores(
         n=pairs.items,
         baseline=_mean(a, weight),
         candidate=_mean(b, weight),
-        difference=_mean(d, weight),
+        difference=_mean_difference(d, a, weight),
         interval=None,
         test=_test(name, judge, d if weight is None else weight * d, sums, asked, warnings, grouped),
         correlation=_correlation(a, b),
@@ -135,6 +135,12 @@ def _weights(pairs: Pairs) -> FloatArray | None:
 
 def _mean(values: FloatArray, weight: FloatArray | None) -> float:
     return float(values.mean() if weight is None else weight @ values / weight.sum())
+
+
+def _mean_difference(d: FloatArray, a: FloatArray, weight: FloatArray | None) -> float:
+    """The mean of the differences from `a`; what only rounding leaves of losses and gains that cancel out is 0."""
+    mean, size = _mean(d, weight), _mean(np.where(d != 0, np.abs(d) + np.abs(a), 0.0), weight)
+    return 0.0 if abs(mean) <= rounding(size, math.sqrt(len(d))) else mean
 
 
 def _seen_range(

@@ -459,6 +459,15 @@ def shifted_runs(seed: int, count: int, shift: float) -> list[Rows]:
     return [rows((r.random(400) < np.clip(base + move, 0, 1)).astype(int).tolist()) for move in r.normal(0, shift, count)]
 
 
+@pytest.mark.parametrize("wrong", [((0,), (1,), (2,)), ((0,), (1, 2), ())])
+def test_what_rounding_leaves_is_no_noise_and_no_difference(wrong: tuple[tuple[int, ...], ...]) -> None:
+    """Runs whose means differ exactly as their items say, and a run as good as their mean."""
+    recorded(*(rows([int(item not in missed) for item in range(60)]) for missed in wrong))
+    verdict = checked(rows([int(item != 5) for item in range(60)]))
+    assert verdict.difference.estimate == 0
+    assert not any("runs differ" in warning for warning in verdict.warnings)
+
+
 def test_noise_that_a_whole_run_shares_widens_everything() -> None:
     runs = shifted_runs(7, 7, 0.08)
     recorded(*runs[:6])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from steelyard.infer.normal import lower_tail
+from steelyard.infer.rounding import rounding
 
 
 def decide(
@@ -153,12 +154,16 @@ def run_excess(run_means: list[float], within: float, n: float) -> float:
 
     >>> round(run_excess([0.80, 0.84, 0.82], 0.04, 1000), 6)
     0.00036
+    >>> run_excess([59 / 60, 58 / 60, 1.0], 1 / 60, 60)  # equal but for rounding
+    0.0
     """
     if len(run_means) < 2:
         return 0.0
     mean = math.fsum(run_means) / len(run_means)
     spread = math.fsum((x - mean) ** 2 for x in run_means) / (len(run_means) - 1)
-    return max(0.0, spread - within / n)
+    excess, largest = spread - within / n, max(map(abs, run_means))
+    # a mean is off by last bits of itself, so a squared distance by those of twice their product
+    return excess if excess > rounding(spread + 2 * largest * math.sqrt(spread), len(run_means)) else 0.0
 
 
 def satterthwaite(parts: list[tuple[float, float]]) -> float:
