@@ -210,6 +210,8 @@ def _run() -> Iterator[tuple[str, Asked]]:
     two = (*model("right"), *model("many_wrong"), "--name", "old", "--name", "new")
     yield "evaluation_two", run("sums.toml", *two)
     yield "evaluation_two_decided", run("sums.toml", *two, *decided, "--stopping", "lan-demets")
+    several = (*two, *model("some_wrong"), "--name", "newer")
+    yield "evaluation_candidates", run("sums.toml", *several, *decided, formats=judged)
     yield "evaluation_width", run("sums.toml", *model("some_wrong"), "--name", "x", "--until", "width=0.2")
     yield "evaluation_repeats", run("sums.toml", *model("some_wrong"), "--name", "x", "--n", "20", "--repeats", "2")
     yield "evaluation_ratio", run("speech.toml", *model("speech"), "--name", "m")

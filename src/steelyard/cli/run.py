@@ -30,6 +30,7 @@ def run(task: str | None, given: Given) -> None:
       steelyard run digits.toml --model python:models:old --model python:models:new --until decided --theta .02
       steelyard run preset:gsm8k --data test.jsonl --model openai:llama --base-url http://127.0.0.1:8000/v1
       steelyard run preset:perplexity --data texts.txt --api completions --model openai:llama --base-url http://127.0.0.1:8000/v1
+      steelyard run digits.toml --model python:m:old --model python:m:new --model python:m:small --until decided --theta .02
       steelyard run task.toml --model "command:./predict --fast" --until width=.02
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 --price input=1,output=2 --dry-run
       steelyard run gsm8k.toml --model openai:llama --base-url http://127.0.0.1:8000/v1 -o out.jsonl --max-calls 500
@@ -49,7 +50,7 @@ def run(task: str | None, given: Given) -> None:
     if given["dry_run"]:
         given.answer(result, output=given["answer_"])
         return
-    judged = {} if suite else dict.fromkeys(OF_VERDICTS, result.verdict)
+    judged = {} if suite else dict.fromkeys(OF_VERDICTS, result.judged)
     if given["format_"] == "github":
         from steelyard.cli.check import step_summary
 

@@ -11,7 +11,7 @@ OPTIONS = (
         kind="input",
         metavar="MODEL",
         repeat=True,
-        help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Twice: the first is the baseline.",
+        help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Several: the first is the baseline.",
     ),
     Option(
         name="data",

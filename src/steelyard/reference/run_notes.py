@@ -22,7 +22,6 @@ from steelyard.redaction import redact
 
 SCHEMA = 1
 ENDING, JOURNAL = ".run", ".journal"
-SIDES = ("baseline", "candidate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +64,15 @@ def journal_path(output: str | os.PathLike[str]) -> Path:
 
 
 def rows_paths(output: Path | None, models: int) -> list[Path | None]:
-    """One file per model: the one that was named, or two beside it."""
-    if output is None:
-        return [None] * models
-    return [output] if models == 1 else [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in SIDES]
+    """One file per model: the one that was named, or one beside it for the baseline and each candidate, numbered if there are several.
+
+    >>> [str(path) for path in rows_paths(Path("out.jsonl"), 3)]
+    ['out.baseline.jsonl', 'out.candidate1.jsonl', 'out.candidate2.jsonl']
+    """
+    if output is None or models == 1:
+        return [output] * models
+    candidates = ["candidate"] if models == 2 else [f"candidate{place}" for place in range(1, models)]
+    return [output.with_name(f"{output.stem}.{side}{output.suffix}") for side in ("baseline", *candidates)]
 
 
 def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: RunNotes) -> None:

@@ -94,7 +94,7 @@ def drawing_of(result: Any) -> Forest | Plane:
 
     name = type(result).__name__
     if name == "Evaluation":
-        inner = next((each for each in (result.verdict, result.comparison, result.measurement) if each is not None), None)
+        inner = next((each for each in (result.judged, result.comparison, result.measurement) if each is not None), None)
         if inner is not None:
             return drawing_of(inner)
     found: Forest | Plane | None = None

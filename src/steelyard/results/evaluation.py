@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, KINDS, Plain, Result, ResultPart, filled
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement
-from steelyard.results.verdict import EXIT, Verdict
+from steelyard.results.verdict import EXIT, Suite, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,10 @@ class Answered(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Evaluation(Result):
-    """A model evaluated now, or two of them side by side. The verdict decides the exit code, where there is one."""
+    """A model evaluated now, or several of them side by side. The verdict decides the exit code, where there is one.
+
+    Of several candidates against one baseline, `candidates` is the suite of their verdicts, and there is no other verdict.
+    """
 
     KIND = "run"
     ALSO = ("n_saved",)
@@ -48,12 +51,35 @@ class Evaluation(Result):
     stopping: Mapping[str, Any] | None = None
     limit: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of calls or cost, if one ended the run
     verdict: Verdict | None = None
+    candidates: Suite | None = field(default=None, metadata=IF_ANY)
     comparison: Comparison | None = None
 
     @property
     def measurement(self) -> Measurement | None:
-        """Of the model; of the candidate, where two were asked."""
-        return self.models[-1].measurement
+        """Of the model; of the candidate, where two were asked; None of several candidates, each of which has its own."""
+        return self.models[-1].measurement if self.candidates is None else None
+
+    @property
+    def judged(self) -> Verdict | Suite | None:
+        """The verdict: of the model, or of all candidates together."""
+        return self.verdict if self.candidates is None else self.candidates
+
+    @property
+    def pairs(self) -> tuple[Evaluation, ...]:
+        """The runs that this one is made of: each candidate with the baseline. One that judges no several candidates is itself."""
+        if self.candidates is None:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                models=(self.models[0], model),
+                n=model.counts["n"] // self.repeats,
+                verdict=verdict,
+                candidates=None,
+                stopping=verdict.details.stopping,
+            )
+            for model, verdict in zip(self.models[1:], self.candidates.verdicts, strict=True)
+        )
 
     @property
     def passed(self) -> bool:
@@ -62,8 +88,8 @@ class Evaluation(Result):
 
     @property
     def exit_code(self) -> int:
-        if self.verdict is not None:
-            return self.verdict.exit_code
+        if self.judged is not None:
+            return self.judged.exit_code
         return 0 if self.limit is None else EXIT["inconclusive"]
 
     @property
@@ -71,11 +97,11 @@ class Evaluation(Result):
         return self.available - self.n
 
     def to_dict(self) -> dict[str, Any]:
-        """The answer's own keys (a verdict, a comparison or a measurement), and what the run was under `run`."""
-        found = next((each for each in (self.verdict, self.comparison, self.measurement) if each is not None), None)
+        """The answer's own keys (a verdict, a suite, a comparison or a measurement), and what the run was under `run`."""
+        found = next((each for each in (self.judged, self.comparison, self.measurement) if each is not None), None)
         answer: dict[str, Any] = {"kind": self.KIND, "schema": self.SCHEMA, "warnings": [], "signature": self.signature}
         answer |= {} if found is None else found.to_dict()
-        run = {key: value for key, value in Plain.to_dict(self).items() if key not in ("verdict", "comparison")}
+        run = {key: value for key, value in Plain.to_dict(self).items() if key not in ("verdict", "candidates", "comparison")}
         return {**answer, "warnings": [*answer["warnings"], *run["warnings"]], "run": run}
 
     @classmethod
@@ -91,8 +117,8 @@ class Evaluation(Result):
             own = len(warnings) if kind == cls.KIND else 0
         of_answer, of_run = warnings[: len(warnings) - own], warnings[len(warnings) - own :]
         made: dict[str, Any] = {"models": models, "warnings": tuple(of_run)}
-        if kind in (Verdict.KIND, Comparison.KIND):
-            made[kind] = KINDS[kind].from_dict({**plain, "warnings": of_answer})
+        if kind in (Verdict.KIND, Comparison.KIND, Suite.KIND):
+            made["candidates" if kind == Suite.KIND else kind] = KINDS[kind].from_dict({**plain, "warnings": of_answer})
         return filled(cls, run, **made)
 
 

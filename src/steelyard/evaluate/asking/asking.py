@@ -181,22 +181,17 @@ class Watcher(Protocol):
         """The run was interrupted, and waits a few seconds for what is in flight."""
 
 
-def interleaved(cases: Iterable[Case | None], repeats: int, models: int, seed: int) -> Iterator[Ask | None]:
-    """Every case asked `repeats` times of each model: case by case, and within a case in an order drawn by hash.
+def asks_of(case: Case, repeats: int, models: Sequence[int], seed: int) -> list[Ask]:
+    """A case asked `repeats` times of each of the models at these places, in an order drawn by hash.
 
-    So what changes with time (load, a server's update) meets both models alike. An ask's seed comes from the run's seed, the id
-    and the repeat, and is the same for both models. None among the cases is passed on: nothing more for now.
+    So what changes with time (load, a server's update) meets all models alike. An ask's seed comes from the run's seed, the id
+    and the repeat, and is the same for all models.
     """
-    if repeats < 1 or models < 1:
-        raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {models} models", need="at least one of each")
-    for case in cases:
-        if case is None:
-            yield None
-            continue
-        pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in range(models)]
-        pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
-        for repeat, model in pairs:
-            yield Ask(case=case, repeat=repeat, seed=item_seed(seed, case.id, repeat), model=model)
+    if repeats < 1 or not models:
+        raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {len(models)} models", need="at least one of each")
+    pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in models]
+    pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
+    return [Ask(case=case, repeat=repeat, seed=item_seed(seed, case.id, repeat), model=model) for repeat, model in pairs]
 
 
 def item_seed(seed: int, id_: str, repeat: int) -> int:

@@ -59,7 +59,9 @@ def keep_run(
     place = history_place(history, found)
     if place is None:
         return [], []
-    results = list(result.verdicts) if isinstance(result, Suite) else [result]
+    results: list[Any] = list(result.verdicts) if isinstance(result, Suite) else [result]
+    if isinstance(result, Evaluation):
+        results = list(result.pairs)
     read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
     facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd())}
     warnings: list[str] = []

@@ -78,6 +78,13 @@ def _measured(result: Any, data: str) -> Measurement:
     """The measurement in a result."""
     if isinstance(result, Measurement):
         return result
+    if isinstance(result, Evaluation) and result.candidates is not None:
+        raise UsageError(
+            f"A model card is of one model; {data!r} is a run of several candidates.",
+            got=f"{data!r}, a run of {len(result.models) - 1} candidates",
+            need="a run of one model, or of two",
+            hint="steelyard measure ROWS --format json -o result.json measures the rows of one of them",
+        )
     if isinstance(result, Evaluation) and result.measurement is not None:
         return result.measurement
     if isinstance(result, Comparison):

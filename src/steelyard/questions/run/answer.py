@@ -25,6 +25,7 @@ from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, Baseline, comparable
+from steelyard.questions.run.candidates import calls_of, judged_together
 from steelyard.questions.run.session import LEVEL, WEIGHT, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
@@ -67,7 +68,9 @@ def answered(
         journal_path(output).unlink(missing_ok=True)
     where = {"directory": directory, "config": config}
     read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
-    verdict = _verdict(held, read, spec, where, told)
+    several = held.bench is not None and held.bench.shared is not None
+    together = judged_together(held, [_stopped(held, place, {}) for place in range(1, len(held.models))]) if several else None
+    verdict = None if several else _verdict(held, read, spec, where, told)
     models = tuple(
         Answered(
             name=held.names[place],
@@ -80,7 +83,7 @@ def answered(
         for place in range(len(held.models))
     )
     comparison = None
-    if len(models) == 2 and held.watch is None:
+    if len(models) == 2 and not held.watches:
         found = compare(
             *read,
             metric=held.prepared.task.metric,
@@ -96,11 +99,12 @@ def answered(
         available=len(held.prepared.cases),
         repeats=held.wish.repeats,
         models=models,
-        stopping=_stopping(held, verdict),
+        stopping=_stopping(held, verdict) if together is None else together.stopping,
         limit=None if held.limit is None else held.limit.to_dict(),
         verdict=verdict,
+        candidates=together,
         comparison=comparison,
-        conclusion=_conclusion(held, verdict),
+        conclusion=_conclusion(held, verdict) if together is None else calls_of(held).words,
         warnings=tuple(dict.fromkeys(warnings)),
         signature=_sign(held),
         missing=held.wish.missing,
@@ -133,16 +137,19 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
 
 
 def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
-    stopping = None
-    if isinstance(held.watch, UntilDecided):
-        stopping = {"plan": held.watch.plan.to_dict(), "looked": held.watch.looked, "last": held.items == len(held.askable)}
-        stopping["reference"] = None if len(held.models) == 2 or held.bench is None else held.bench.entry.items
-        if held.watch.plan.stopping is not None:
-            stopping["rule"] = held.watch.rule.plan()
-            stopping["looks"] = [noted_look(look) for look in held.watch.rule.looks]
-    elif isinstance(held.watch, UntilNarrow):
-        stopping = {"width": held.watch.width, "looked": held.watch.looked}
-    if held.limit is not None:
+    stopping: dict[str, Any] | None = None
+    watch = held.watch_of(place)
+    if isinstance(watch, UntilDecided):
+        stopping = {"plan": watch.plan.to_dict(), "looked": watch.looked, "last": held.counted[place] == len(held.askable)}
+        stopping["reference"] = None if len(held.models) > 1 or held.bench is None else held.bench.entry.items
+        if held.bench is not None and held.bench.shared is not None:
+            stopping["candidates"] = {"alpha": held.bench.shared, "names": list(held.names[1:])}
+        if watch.plan.stopping is not None:
+            stopping["rule"] = watch.rule.plan()
+            stopping["looks"] = [noted_look(look) for look in watch.rule.looks]
+    elif isinstance(watch, UntilNarrow):
+        stopping = {"width": watch.width, "looked": watch.looked}
+    if held.limit is not None and held.is_open(place):
         stopping = {**(stopping or {}), "ended": held.limit.to_dict()}
     if held.suite is not None:
         stopping = {**(stopping or {}), "suite": dict(held.suite)}
@@ -153,7 +160,7 @@ def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
         protocol=held.prepared.protocol,
         seed=held.prepared.task.seed,
         order=held.prepared.order if held.strata is None else "hash/k",
-        n=held.items,
+        n=held.counted[place],
         available=len(held.prepared.cases),
         repeats=held.wish.repeats,
         ratio=held.prepared.scorer.sums,
@@ -190,14 +197,15 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.scorer.sums is not None:
         return measure(read, metric=prepared.task.metric, missing=missing)
-    if held.watch is None:
+    watch = held.watch_of(place)
+    if watch is None:
         return measure(read, metric=prepared.task.metric, missing=missing, **more)
-    outside = held.watch.outside if isinstance(held.watch, UntilDecided) else None
+    outside = watch.outside if isinstance(watch, UntilDecided) else None
     ends = prepared.span
     interval: Interval | None = None
     if ends is not None and outside is None:
-        if isinstance(held.watch, UntilNarrow):
-            low, high = held.watch.interval  # the very one that was narrow enough
+        if isinstance(watch, UntilNarrow):
+            low, high = watch.interval  # the very one that was narrow enough
         else:
             found_scores = scores_by_item(held.rows[place], missing)
             if not found_scores:
@@ -256,25 +264,10 @@ def _verdict(
     if bench is None:
         return None
     if isinstance(held.watch, UntilDecided):
-        watch = held.watch
-        seen = watch.series(None if held.limit is not None else watch.looked[-1])
-        if not seen.ids:
+        stopped = _stopped(held, len(held.models) - 1, dict(spec or {}))
+        if stopped is None:
             return None
-        ended = None if held.limit is None else held.limit.to_dict()
-        found = found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, bench.warnings, ended=ended)
-        model = bench.model if len(held.models) == 1 else held.names[1]
-        verdict = written(
-            found,
-            bench.rule,
-            bench.warnings,
-            task=held.prepared.task.name,
-            model=model,
-            spec=dict(spec or {}),
-            entry=bench.entry,
-            scale=bench.scale,
-        )
-        if len(held.models) == 2:
-            verdict = replace(verdict, reference=replace(verdict.reference, name=held.names[0]))
+        verdict = stopped
     elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
         return None
     elif held.limit is not None:
@@ -297,6 +290,37 @@ def _verdict(
             **{name: value for name, value in held.wish.rule.items() if value is not None},
         )
     return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
+
+
+def _stopped(held: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict | None:
+    """The verdict of the model at this place by the rule that it was watched by; None where a limit came before the first item."""
+    watch, bench = held.watch_of(place), held.bench
+    assert isinstance(watch, UntilDecided)
+    assert bench is not None
+    limit = held.limit if held.is_open(place) else None
+    if limit is None and not watch.looked:
+        raise DataError(
+            f"No item has an answer of both {held.names[0]!r} and {held.names[place]!r}.",
+            got="no item with both answers",
+            need="items that both have answered",
+            hint="the rows are written, and say what went wrong",
+        )
+    seen = watch.series(None if limit is not None else watch.looked[-1])
+    if not seen.ids:
+        return None
+    warnings = Warnings(bench.warnings)
+    ended = None if limit is None else limit.to_dict()
+    verdict = written(
+        found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, warnings, ended=ended),
+        bench.rule,
+        warnings,
+        task=held.prepared.task.name,
+        model=bench.model if len(held.models) == 1 else held.names[place],
+        spec=spec,
+        entry=bench.entry,
+        scale=bench.scale,
+    )
+    return verdict if len(held.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=held.names[0]))
 
 
 def _unfinished(held: RunSession, bench: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:

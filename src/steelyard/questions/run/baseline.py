@@ -20,6 +20,7 @@ from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.evaluate.scorers.catalogue import refuse_other_score
 from steelyard.evaluate.task.cases import hash_fractions
+from steelyard.infer.sequential.candidates import candidate_alpha
 from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
 from steelyard.items import Items
@@ -60,6 +61,7 @@ class Baseline:
     answers: AnswersOnRecord | None = None  # several on record, and how much they vary
     record: str | None = None  # the digest of the outcomes on record
     live: bool = False  # the other model, asked beside this one
+    shared: float | None = None  # alpha of several candidates together; that of the rule is each one's share
 
     def key(self, item: str) -> str:
         """An id as the reference has it."""
@@ -196,23 +198,25 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
 
 
 def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
-    """Two models asked side by side: the first is the reference, and nothing is on record."""
+    """Models asked side by side: the first is the reference of all others, which share alpha, and nothing is on record."""
     place = locate(prepared.task.name, None, config, otherwise=prepared.task.rule)
     entry = Entry(model=names[0], value=None, value_key=prepared.task.metric)
     warnings = Warnings()
     rule = settle_rule(wish.rule, entry, place.defaults, warnings)
+    candidates = len(names) - 1
     metric = parse(prepared.task.metric)
     within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Baseline(
         place=place,
         model=names[1],
         entry=entry,
-        rule=rule,
+        rule=rule if candidates == 1 else replace(rule, alpha=candidate_alpha(rule.alpha, candidates)),
         warnings=warnings,
         metric=metric,
         scale=rule.scale or ("fraction" if within else "raw"),
         unit=unit_of(rule.scale, within),
         live=True,
+        shared=None if candidates == 1 else rule.alpha,
     )
 
 
@@ -322,7 +326,7 @@ def _strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOp
 def _no_strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> tuple[str, str]:
     """What keeps a run from asking wavering items more often, and what to do about it; empty where nothing does."""
     if bench.live or bench.answers is None:
-        return "two models are asked side by side, and nothing is on record", "leave strata= out"
+        return "models are asked side by side, and nothing is on record", "leave strata= out"
     if plan.answers < FEWEST_ANSWERS:
         many = "one answer" if plan.answers == 1 else f"{plan.answers} answers"
         return (

@@ -120,7 +120,7 @@ def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any
     OPTIONS,
     "an Evaluation; with dry_run a DryRun",
     task="A TOML or YAML file, preset:NAME, python:pkg.mod:Class, or a task in Python.",
-    models="One model, or two to be compared, the first being the baseline.",
+    models="One model, or several to be compared, the first being the baseline of all others.",
     prices='Price of a million tokens, {"input": 0.15, "output": 0.6}; one for all models or one per model. Default: unknown.',
     asking="**asking: about the models, one value for all or one per model: base_url, api, key, key_env, batch, timeout, seeds.",
 )
@@ -165,9 +165,11 @@ def run(
 
     task: a TOML or YAML file, preset:NAME with `data`, python:pkg.mod:Class, or a task in Python. models: one, or two to be
     compared (the first is the baseline): openai:NAME with base_url, python:pkg.mod:function, command:PROGRAM,
-    file:PREDICTIONS, a callable or an estimator. until: "decided" (by the reference, or between the two), "width=.02" or
-    "n=500". max_calls and max_cost (by `prices`) end any run in order, undecided. With `output` the rows are written there, and
-    a run that was broken off, or ended by a limit, goes on where it was. verdict: refuse a run that would not be judged.
+    file:PREDICTIONS, a callable or an estimator. More candidates after the baseline are judged together until decided: the
+    baseline is asked once, each candidate at its share of alpha, until it is decided (`candidates` of the answer is a Suite).
+    until: "decided" (by the reference, or by the baseline), "width=.02" or "n=500". max_calls and max_cost (by `prices`) end
+    any run in order, undecided. With `output` the rows are written there, and a run that was broken off, or ended by a limit,
+    goes on where it was. verdict: refuse a run that would not be judged.
     dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
     and the cost by `prices`. Everything that can be wrong before the first call is found.
 
@@ -176,12 +178,8 @@ def run(
     per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
     tokens).
     """
-    if not 1 <= len(models) <= 2:
-        raise UsageError(
-            f"A run has one model, or two to be compared; got {len(models)}.",
-            got=f"{len(models)} models",
-            need="one model, or two to be compared",
-        )
+    if not models:
+        raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
     wish = wish_of(
         until=until,
         stopping=stopping,
@@ -205,20 +203,8 @@ def run(
     refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
     if seed is not None:
         whole("seed", seed, least=0)
-    if len(models) == 2 and (against is not None or spec):
-        what = "against=" if against is not None else "spec="
-        raise UsageError(
-            f"{what} needs one model: two models are compared with each other, not with a reference.",
-            got=f"{what} and two models",
-            need="one model, or no reference",
-        )
-    if len(models) == 2 and wish.width is not None:
-        raise UsageError(
-            "until='width=...' needs one model.",
-            got="until='width=...' and two models",
-            need="one model",
-            hint="until='decided' compares two",
-        )
+    if len(models) > 1:
+        _refuse_beside(len(models), wish, against, spec)
     steps = steps_of(
         task,
         models,
@@ -241,6 +227,32 @@ def run(
         except StopIteration as end:
             found: Evaluation | DryRun = end.value
             return found
+
+
+def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Mapping[str, Any] | None) -> None:
+    """What several models that are asked side by side cannot have."""
+    many = "two models" if models == 2 else f"{models} models"
+    if against is not None or spec:
+        what = "against=" if against is not None else "spec="
+        raise UsageError(
+            f"{what} needs one model: {many} are compared with each other, not with a reference.",
+            got=f"{what} and {many}",
+            need="one model, or no reference",
+        )
+    if wish.width is not None:
+        raise UsageError(
+            "until='width=...' needs one model.",
+            got=f"until='width=...' and {many}",
+            need="one model",
+            hint="until='decided' compares two or more",
+        )
+    if models > 2 and not wish.decided:
+        raise UsageError(
+            "Several candidates are held against one baseline with until='decided' alone.",
+            got=f"{many} that answer all items",
+            need="until='decided', or two models",
+            hint="until='decided' with theta; or run each model by itself, and `compare` or `rank` the rows",
+        )
 
 
 def steps_of(
@@ -281,7 +293,7 @@ def steps_of(
             for model, own in zip(models, apart, strict=True)
         ]
         names = named(name, models, asked)
-        if len(models) == 2:
+        if len(models) > 1:
             bench: Baseline | None = beside(prepared, names, wish, config)
         else:
             bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
@@ -296,6 +308,9 @@ def steps_of(
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
         watch = _as_begun(_watch(wish, bench, prepared), out, bench)
+        watches = [] if watch is None else [watch]
+        if len(models) > 2 and isinstance(watch, UntilDecided) and bench is not None:
+            watches += [UntilDecided(watch.plan, bench.rule.sign) for _ in models[2:]]
         if isinstance(watch, UntilDecided) and watch.plan.strata is not None and bench is not None:
             prepared = in_order(prepared, bench, watch.plan.strata)
         if dry_run:
@@ -313,10 +328,11 @@ def steps_of(
             models=asked,
             names=names,
             bench=bench,
-            watch=watch,
+            watches=watches,
             wish=wish,
             against=against,
             budget=budget,
+            stepwise=len(models) > 2,  # a candidate that is decided is asked nothing more, not even what is under way
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
         if isinstance(watch, UntilDecided) and bench is not None and bench.warnings and isinstance(progress, Progress):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 from steelyard.errors import DataError
 from steelyard.estimate.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
-from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, interleaved
+from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, asks_of
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model, Scored
 from steelyard.evaluate.asking.deadline import Calls, TooSlow
 from steelyard.evaluate.asking.journal import Journal
@@ -88,7 +89,7 @@ class UntilDecided:
             return True
         n = len(self._ids) if last else self._whole
         seen = self.looked[-1] if self.looked else 0
-        if n == seen or (n - seen < self.plan.every and not last):
+        if not n or (n - seen < self.plan.every and not last):  # the last look is made, even if nothing was added since the one before
             return False
         self.looked.append(n)
         grouped = self.plan.groups is not None
@@ -151,13 +152,17 @@ AHEAD = 64  # asks begun per thread before the first is handed out, where no ear
 
 @dataclass(slots=True, kw_only=True)
 class RunSession:
-    """A run under way, and afterwards what it gathered: rows by model, in the order of the cases."""
+    """A run under way, and afterwards what it gathered: rows by model, in the order of the cases.
+
+    There is a watch for the model that is held against a record, or for each candidate that is held against the first model. A
+    candidate whose watch has had enough is asked no further; the first model is asked as far as the last of them needs.
+    """
 
     prepared: Prepared
     models: Sequence[Model]
     names: Sequence[str]
     bench: Baseline | None
-    watch: Watch | None
+    watches: Sequence[Watch]
     wish: RunOptions
     against: str | None = None
     timeout: float | None = None  # seconds for a score
@@ -168,11 +173,33 @@ class RunSession:
     over: bool = False
     suite: Mapping[str, Any] | None = None  # the plan of the suite that it is a part of
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
-    items: int = 0
+    items: int = 0  # of the model that was asked most
+    counted: list[int] = field(default_factory=list)  # of each model, once the run is over
     output: Path | None = None
     decided: bool = False
     asked: AskingState | None = None
     _calls: Calls | None = None
+    _open: list[int] = field(default_factory=list)  # the places of models that are still asked
+    _sizes: deque[int] = field(default_factory=deque)  # asks of each case that is under way
+
+    @property
+    def watch(self) -> Watch | None:
+        """Of a run with one candidate; of several, that of the one that was asked most."""
+        return self.watch_of(0)
+
+    def watch_of(self, place: int) -> Watch | None:
+        """What watches the model at this place; of the first of several models, the watch of the candidate that was asked most."""
+        if not self.watches:
+            return None
+        first = len(self.models) - len(self.watches)
+        if place >= first:
+            return self.watches[place - first]
+        most = max(self.counted[first:], default=0)
+        return self.watches[0 if not most else self.counted.index(most, first) - first]
+
+    def is_open(self, place: int) -> bool:
+        """Whether the model at this place would have been asked more: its watch has not had enough."""
+        return place in self._open
 
     @property
     def askable(self) -> tuple[Case, ...]:
@@ -218,11 +245,10 @@ class RunSession:
         """Ask until all is asked, or enough is known; after every look, and at the end, comes a stop. A limit set meanwhile ends it."""
         self.output = output
         self.rows = [[] for _ in self.models]
+        self._open = list(range(len(self.models)))
         total = len(self.askable) * self.wish.repeats * len(self.models)
         if self.budget is not None and self.budget.max_calls is not None:
             total = min(total, self.budget.max_calls)
-        cases = self.askable if self.budget is None and not self.stepwise else self._allowed()
-        asks = interleaved(cases, repeats=self.wish.repeats, models=len(self.models), seed=self.prepared.task.seed)
         with contextlib.ExitStack() as stack:
             if self.timeout is not None:
                 self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
@@ -230,7 +256,7 @@ class RunSession:
             journal = None if output is None else stack.enter_context(Journal.open(journal_path(output), self.identity()))
             answers = stack.enter_context(
                 ask_all(
-                    asks,
+                    self._asks(),
                     self.models,
                     journal,
                     concurrency=self.wish.concurrency,
@@ -245,56 +271,85 @@ class RunSession:
             for case, told in self._by_case(answers):
                 self._take(case, told)
                 self.items += 1
-                looks = 0 if self.watch is None else len(self.watch.looked)
-                if self.watch is not None and self.watch.enough(last=self.items == askable):
-                    self.decided = True
-                    self._leave_out(self.watch.unlooked)
+                looked = self._look(last=self.items == askable)
+                if self.decided or (self.budget is not None and self.budget.spent):
                     break
-                if self.budget is not None and self.budget.spent:
-                    break
-                if self.watch is not None and len(self.watch.looked) > looks:
+                if looked:
                     yield self
                     if self.limit is not None:
                         break
+        self._count()
         self.over = True
         if self.limit is None and self.budget is not None and not self.decided and self.items < len(self.askable):
             self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
         yield self
+
+    def _asks(self) -> Iterator[Ask | None]:
+        """Every case, asked of the models that are open then. None: nothing more for now."""
+        for case in self.askable if self.budget is None and not self.stepwise else self._allowed():
+            if case is None:
+                yield None
+                continue
+            asks = asks_of(case, self.wish.repeats, self._open, self.prepared.task.seed)
+            self._sizes.append(len(asks))
+            yield from asks
 
     def _allowed(self) -> Iterator[Case | None]:
         """The cases, as far as the calls go; of a run that goes step by step, None where the next look is due."""
         for place, case in enumerate(self.askable):
             while self.stepwise and place >= self.items + self.wish.every - self._since():
                 yield None
-            if self.budget is not None and not self.budget.begin(self.wish.repeats * len(self.models)):
+            if self.budget is not None and not self.budget.begin(self.wish.repeats * len(self._open)):
                 return
             yield case
 
     def _since(self) -> int:
         """Items since the last look, as far as they bring the next one nearer: a look may be due only where a group is complete."""
-        since = self.watch.unlooked if self.watch is not None else 0
+        since = max((watch.unlooked for _, watch in self._watching()), default=0)
         return since if since < self.wish.every else self.wish.every - 1
+
+    def _watching(self) -> list[tuple[int, Watch]]:
+        """The watches that have not had enough, with the places of the models they watch."""
+        first = len(self.models) - len(self.watches)
+        return [(place, watch) for place, watch in enumerate(self.watches, first) if place in self._open]
+
+    def _look(self, *, last: bool) -> bool:
+        """Look where a look is due, and let go of every model whose watch has had enough. Whether somebody looked."""
+        before = sum(len(watch.looked) for watch in self.watches)
+        for place, watch in self._watching():
+            if watch.enough(last=last):
+                self._open.remove(place)
+                self._leave_out(place, watch.unlooked)
+        self.decided = bool(self.watches) and not self._watching()
+        return sum(len(watch.looked) for watch in self.watches) > before
 
     def _ahead(self) -> int | None:
         """How far to ask ahead: what an early end, or a cost limit, would waste is kept small."""
         most = [self.wish.concurrency or model.concurrency for model in self.models]
         if self.budget is not None and self.budget.max_cost is not None:
             return max(1, sum(most))
-        return None if self.watch is not None else AHEAD * max(1, *most)
+        return None if self.watches else AHEAD * max(1, *most)
 
-    def _leave_out(self, cases: int) -> None:
+    def _leave_out(self, place: int, cases: int) -> None:
         """What came after the last look is not a part of the run: the first item of the next group told that one was complete."""
-        for rows in self.rows:
-            del rows[len(rows) - cases * self.wish.repeats :]
-        self.items -= cases
+        rows = self.rows[place]
+        del rows[len(rows) - cases * self.wish.repeats :]
+
+    def _count(self) -> None:
+        """How many items each model was asked that count. The first of several models has no more of them than the last candidate."""
+        self.counted = [len(rows) // self.wish.repeats for rows in self.rows]
+        if self.decided and len(self.models) > len(self.watches):
+            self.counted[0] = max(self.counted[1:])
+            del self.rows[0][self.counted[0] * self.wish.repeats :]
+        self.items = max(self.counted)
 
     def _by_case(self, answers: Iterator[tuple[Ask, Answer]]) -> Iterator[tuple[Case, list[tuple[Ask, Answer]]]]:
         """The answers of one case together: they come in the order of the cases."""
-        size = self.wish.repeats * len(self.models)
         held: list[tuple[Ask, Answer]] = []
         for one in answers:
             held.append(one)
-            if len(held) == size:
+            if len(held) == self._sizes[0]:
+                self._sizes.popleft()
                 yield held[0][0].case, held
                 held = []
 
@@ -303,13 +358,15 @@ class RunSession:
         for ask, answer in sorted(told, key=lambda one: (one[0].model, one[0].repeat)):
             answer, scored = self._scored(case, answer)
             row = row_of(ask, answer, scored, self.prepared.task)
+            if self.budget is not None:
+                self.budget.spend([row], self.wish.price[ask.model])
+            if ask.model not in self._open:  # let go of while this was under way
+                continue
             if isinstance(self.watch, UntilDecided) and self.strata is not None:
                 row[WEIGHT] = 1 / self.watch.k(case)  # of the item among those of the pool: it was asked k times as often
             self.rows[ask.model].append(row)
             values[ask.model].append(None if scored is None else scored.score)
-            if self.budget is not None:
-                self.budget.spend(self.rows[ask.model][-1:], self.wish.price[ask.model])
-        if self.watch is not None:
+        if self.watches:
             self._show(case, values)
 
     def _scored(self, case: Case, answer: Answer) -> tuple[Answer, Scored | None]:
@@ -332,24 +389,27 @@ class RunSession:
             return found
 
     def _show(self, case: Case, values: Sequence[Sequence[float | None]]) -> None:
-        """An item without an answer is no item to a rule: it ends the run, is left out, or counts as wrong, as was asked."""
-        means: list[float] = []
-        for scores in values:
-            there = [score if score is not None else 0.0 for score in scores if score is not None or self.wish.missing == "wrong"]
-            if len(there) < len(scores) and self.wish.missing == "error":
-                raise DataError(
-                    f"Item {case.id!r} has no answer.",
-                    got=f"no answer for item {case.id!r}",
-                    need="an answer to every item in its order",
-                    hint="the same command asks it again; missing='drop' leaves it out, missing='wrong' counts it as wrong",
-                )
-            if not there:
-                return
-            means.append(sum(there) / len(there))
-        reference: float | None = None
-        if len(means) == 2:
-            reference = self.prepared.worth(means[0])
-        elif self.bench is not None and self.bench.past is not None:
-            reference = self.bench.past[self.bench.key(case.id)]
-        assert self.watch is not None
-        self.watch.add(case, reference, self.prepared.worth(means[-1]))
+        """Every watch sees the item, unless one of its two sides has no answer."""
+        means = [self._mean(case, scores) for scores in values]
+        for place, watch in self._watching():
+            candidate, reference = means[place], None
+            if len(self.models) > 1:
+                if means[0] is None:
+                    return
+                reference = self.prepared.worth(means[0])
+            elif self.bench is not None and self.bench.past is not None:
+                reference = self.bench.past[self.bench.key(case.id)]
+            if candidate is not None:
+                watch.add(case, reference, self.prepared.worth(candidate))
+
+    def _mean(self, case: Case, scores: Sequence[float | None]) -> float | None:
+        """An item without an answer is no item to a rule: it ends the run, is left out (None), or counts as wrong, as was asked."""
+        there = [score if score is not None else 0.0 for score in scores if score is not None or self.wish.missing == "wrong"]
+        if len(there) < len(scores) and self.wish.missing == "error":
+            raise DataError(
+                f"Item {case.id!r} has no answer.",
+                got=f"no answer for item {case.id!r}",
+                need="an answer to every item in its order",
+                hint="the same command asks it again; missing='drop' leaves it out, missing='wrong' counts it as wrong",
+            )
+        return sum(there) / len(there) if there else None

@@ -139,9 +139,9 @@ def named(given: str | Sequence[str] | None, models: Sequence[Any], opened_model
         raise UsageError("The name of the model is empty.", got="an empty name", need="a text", hint="name=NAME")
     names = wished or [model.name for model in opened_models]
     if len(set(names)) < len(names):
-        raise UsageError(
-            f"Two models have the name {names[0]!r}.", got=f"the name {names[0]!r} twice", need="a name each", hint="name=['A', 'B']"
-        )
+        twice = next(each for place, each in enumerate(names) if each in names[:place])
+        got = f"the name {twice!r} twice"
+        raise UsageError(f"Two models have the name {twice!r}.", got=got, need="a name each", hint="name=['A', 'B']")
     return names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.render.page import ALL, NOTHING, CodeLines, Extra, Fact, FactList, Page, PageBlock, Section, builder_of, filled
@@ -25,12 +25,12 @@ ERRORS = {  # what becomes of items without an answer
 
 def evaluation_page(e: Evaluation, extra: Extra) -> Page:
     """A run: its verdict, its comparison or its measurements before it, then what was asked, what came back and what it took."""
-    judged: list[Any] = [each for each in (e.verdict, e.comparison) if each is not None][:1]
+    judged: list[Any] = [each for each in (e.judged, e.comparison) if each is not None][:1]
     answers = judged or [model.measurement for model in e.models if model.measurement is not None]
     several = len(e.models) > 1
-    about = f"{e.task}, {' and '.join(model.name for model in e.models)}"
+    about = f"{e.task}, {_names([model.name for model in e.models])}"
     before = [builder_of(type(each).__name__)(each, NOTHING if i else extra) for i, each in enumerate(answers)]
-    path = path_section(e.stopping, judged=False) if answers and e.verdict is None and e.stopping is not None else None
+    path = path_section(e.stopping, judged=False) if answers and e.judged is None and e.stopping is not None else None
     blocks: list[PageBlock] = []
     for model in e.models:
         found = run_facts(e, model)
@@ -58,7 +58,7 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
     if model.asked_of.get("base_url"):
         out.append(("Endpoint", "", f"{model.asked_of.get('model', '')} at {model.asked_of['base_url']}"))
     m = model.measurement
-    if e.verdict is not None and m is not None and len(m.rows) == 1 and m.rows[0].estimate is not None:
+    if e.judged is not None and m is not None and len(m.rows) == 1 and m.rows[0].estimate is not None:
         row = m.rows[0]
         ends = row.interval
         said = (
@@ -67,9 +67,10 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
             else f"{ends.low:.4f} to {ends.high:.4f}, {ends.confidence_level:.0%}, {ends.method}"
         )
         out.append((row.metric, f"{row.estimate:.4f}", said))
-    out.append(("Items asked", f"{e.n:,}", f"of {e.available:,}{times}"))
-    if e.n_saved:
-        out.append(("Items saved", f"{e.n_saved:,}", "by stopping early"))
+    asked = e.n if e.candidates is None else counts["n"] // e.repeats
+    out.append(("Items asked", f"{asked:,}", f"of {e.available:,}{times}"))
+    if asked < e.available:
+        out.append(("Items saved", f"{e.available - asked:,}", "by stopping early"))
     paid = usage.get("p50") is not None  # a file of predictions is asked for nothing
     shown = {name: meaning for name, meaning in BAD.items() if counts.get(name) and (paid or name != "wasted")}
     if "errors" in shown and e.missing in ERRORS:
@@ -92,12 +93,17 @@ def run_facts(e: Evaluation, model: Answered) -> list[Fact]:
     return out
 
 
+def _names(names: Sequence[str]) -> str:
+    """One, two with "and" between them, or a baseline against which the others are held."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[1:])} against {names[0]}"
+
+
 # ---- a dry run ---------------------------------------------------------------------------------------------------------
 
 
 def dry_run_page(d: DryRun, _: object) -> Page:
     """What a run would do."""
-    about = f"{d.task}, {' and '.join(str(model['name']) for model in d.models)}"
+    about = f"{d.task}, {_names([str(model['name']) for model in d.models])}"
     blocks: list[PageBlock] = [
         CodeLines(lines=d.prompt.splitlines(), label="first prompt", quoted=True, seen=ALL),
         FactList(caption="What would be asked", groups=[dry_run_facts(d)]),

@@ -73,11 +73,11 @@ def _names_agree(v: Verdict, row: Mapping[str, Any]) -> bool:
     return bool(row.get("task", v.task) == v.task and row.get("model", v.model) == v.model)
 
 
-def tally(found: Sequence[GuardLine]) -> str:
+def tally(found: Sequence[GuardLine], noun: str = "guard") -> str:
     """How many counted as what: 24 guards: 1 regression, 23 pass."""
     counts = {word: sum(g.counts_as == word for g in found) for word in dict.fromkeys([*ORDER, *(g.counts_as for g in found)])}
     listed = ", ".join(f"{n:,} {word}" for word, n in counts.items() if n)
-    return f"{len(found):,} guard{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
+    return f"{len(found):,} {noun}{'' if len(found) == 1 else 's'}" + (f": {listed}" if listed else "")
 
 
 def figures(g: GuardLine, alpha: float) -> list[str]:
@@ -91,7 +91,16 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
 
 def legend(s: Suite) -> str:
     """What the columns mean."""
-    return f"difference: positive is better, [one-sided {percent(1 - s.alpha)} lower bound]; p corrected over the suite ({s.correction})"
+    levels = {v.alpha for v in s.verdicts}
+    level = levels.pop() if len(levels) == 1 else s.alpha
+    over = "the candidates" if s.stopping is not None and _baseline(s.stopping) else "the suite"
+    return f"difference: positive is better, [one-sided {percent(1 - level)} lower bound]; p corrected over {over} ({s.correction})"
+
+
+def _baseline(facts: Mapping[str, Any]) -> str | None:
+    """The baseline of several candidates that were judged together."""
+    found: str | None = facts["rule"].get("baseline")
+    return found
 
 
 def pooled_text(s: Suite) -> list[str]:
@@ -115,7 +124,8 @@ def pooled_text(s: Suite) -> list[str]:
 
 def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
     """How far a suite went that stopped when it was decided: calls, every task's likelihood ratio, and that of all together."""
-    said = [f"calls: {facts['calls']:,} of {facts['calls_available']:,} ({facts['calls_saved']:,} saved), the most suspicious task first"]
+    how = "the most suspicious task first" if _baseline(facts) is None else f"{facts['calls_baseline']:,} of them of the baseline"
+    said = [f"calls: {facts['calls']:,} of {facts['calls_available']:,} ({facts['calls_saved']:,} saved), {how}"]
     said += [f"{task['task']}: {_likelihood(task)}" for task in facts["tasks"]]
     if (pooled := facts.get("pooled")) is not None:
         word = "some task dropped" if pooled["worse"] else "no drop shown"
@@ -166,7 +176,8 @@ def waived(found: Sequence[GuardLine]) -> list[tuple[GuardLine, str]]:
 def suite_page(s: Suite, _: object) -> Page:
     """A suite: its table of verdicts, the waivers, and the report of each guard that did not simply pass."""
     found = guards(s)
-    about = f"suite{f' {s.name}' if s.name else ''}, {tally(found)}"
+    noun = "candidate" if s.stopping is not None and _baseline(s.stopping) else "guard"
+    about = f"{'suite' if noun == 'guard' else 'candidates'}{f' {s.name}' if s.name else ''}, {tally(found, noun)}"
     drawing = suite_forest(s)
     every = capped("Guards, the worst first", ["verdict", "guard", *FIGURES], _every(found, s), numbers=range(2, 8), seen=(HTML,))
     return Page(

@@ -686,6 +686,8 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
             where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
             return f"The threshold was set by hand. If this change is intended, edit the entry{where}.", []
         lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
+        if v.reference.get("name") is not None:  # a model that was asked alongside: there is no record to update
+            return lost.strip(), []
         if v.details.get("stopping") is not None:
             return f"{lost}If this change is intended, run all items and update the reference with that run:", accept_command(v)
         return f"{lost}If this change is intended, update the reference:", accept_command(v)
