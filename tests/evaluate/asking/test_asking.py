@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import DataError, SourceError, UsageError
-from steelyard.evaluate.asking.asking import AskingState, ask_all, asks_of, item_seed
+from steelyard.evaluate.asking.asking import AskingState, ask_all, interleaved, item_seed
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
 from steelyard.evaluate.asking.journal import Journal
 
@@ -460,24 +460,28 @@ def test_a_fault_of_the_judge_does_not_lose_the_others_of_a_batch(tmp_path: Path
 # ---- the order of two models -----------------------------------------------------------------------------------------
 
 
-def test_a_case_is_asked_of_every_pair_once() -> None:
-    found = [ask for i in range(40) for ask in asks_of(case(i), 3, (0, 1), 5)]
+def test_interleaved_asks_every_pair_once_case_by_case() -> None:
+    cases = [case(i) for i in range(40)]
+    found = [ask for ask in interleaved(cases, 3, (0, 1), 5) if ask is not None]
+    assert [ask.case.id for ask in found] == [str(i) for i in range(40) for _ in range(6)]
     pairs = [[(ask.repeat, ask.model) for ask in found[6 * i : 6 * i + 6]] for i in range(40)]
     assert all(sorted(each) == [(r, m) for r in (1, 2, 3) for m in (0, 1)] for each in pairs)
     assert len(set(map(tuple, pairs))) > 30, "in an order of its own for each case"
     assert all(ask.seed == item_seed(5, ask.case.id, ask.repeat) for ask in found), "the same for both models"
-    assert found == [ask for i in range(40) for ask in asks_of(case(i), 3, (0, 1), 5)]
-    one = [ask for i in range(40) for ask in asks_of(case(i), 3, (1,), 5)]
-    assert one == [ask for ask in found if ask.model == 1], "without one of the models the others keep their order and seeds"
+    assert found == list(interleaved(cases, 3, (0, 1), 5))
+    assert list(interleaved(cases, 3, (1,), 5)) == [ask for ask in found if ask.model == 1], (
+        "without one of the models the others keep their order and seeds"
+    )
     for repeats, models in ((0, (0,)), (1, ())):
         with pytest.raises(UsageError, match="at least one of each"):
-            asks_of(case(1), repeats, models, 0)
+            list(interleaved([case(1)], repeats, models, 0))
 
 
 def test_neither_model_goes_first_more_often() -> None:
     """The share of cases that begin with model 0, within 4 standard errors of a half."""
     n = 4000
-    first = sum(asks_of(case(i), 1, (0, 1), 0)[0].model == 0 for i in range(n))
+    asks = interleaved([case(i) for i in range(n)], 1, (0, 1), 0)
+    first = sum(ask is not None and ask.model == 0 for ask in itertools.islice(asks, 0, None, 2))
     assert abs(first - n / 2) <= 4 * (n / 4) ** 0.5
 
 

@@ -347,7 +347,7 @@ def test_lines_reach_the_disk_and_a_fault_there_is_told(tmp_path: Path, monkeypa
 CHILD = """
     import os, sys, time
     from pathlib import Path
-    from steelyard.evaluate.asking.asking import ask_all, asks_of
+    from steelyard.evaluate.asking.asking import ask_all, interleaved
     from steelyard.evaluate.asking.asks import Case
     from steelyard.evaluate.asking.journal import Journal
     from steelyard.evaluate.models.opening import model_of
@@ -359,7 +359,7 @@ CHILD = """
         return f"{text} {seed}"
     cases = [Case(id=str(i), input=f"q{i}", truth=None, row={}) for i in range(int(sys.argv[4]))]
     with Journal.open(Path(sys.argv[1]), {"run": 1}) as journal:
-        asks = [ask for case in cases for ask in asks_of(case, 2, [0], 7)]
+        asks = list(interleaved(cases, 2, [0], 7))
         with ask_all(asks, [model_of(slow)], journal, concurrency=4) as answers, open(sys.argv[3], "w") as out:
             for ask, answer in answers:
                 out.write(f"{ask.case.id} {ask.repeat} {answer.said}\\n")

@@ -181,17 +181,23 @@ class Watcher(Protocol):
         """The run was interrupted, and waits a few seconds for what is in flight."""
 
 
-def asks_of(case: Case, repeats: int, models: Sequence[int], seed: int) -> list[Ask]:
-    """A case asked `repeats` times of each of the models at these places, in an order drawn by hash.
+def interleaved(cases: Iterable[Case | None], repeats: int, models: Sequence[int], seed: int) -> Iterator[Ask | None]:
+    """Every case asked `repeats` times of each model: case by case, and within a case in an order drawn by hash.
 
-    So what changes with time (load, a server's update) meets all models alike. An ask's seed comes from the run's seed, the id
-    and the repeat, and is the same for all models.
+    So what changes with time (load, a server's update) meets all models alike. `models`: their places, read anew for every case. An
+    ask's seed comes from the run's seed, the id and the repeat, and is the same for all models. None among the cases is passed on:
+    nothing more for now.
     """
     if repeats < 1 or not models:
         raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {len(models)} models", need="at least one of each")
-    pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in models]
-    pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
-    return [Ask(case=case, repeat=repeat, seed=item_seed(seed, case.id, repeat), model=model) for repeat, model in pairs]
+    for case in cases:
+        if case is None:
+            yield None
+            continue
+        pairs = [(repeat, model) for repeat in range(1, repeats + 1) for model in models]
+        pairs.sort(key=lambda pair: _hash(seed, "order", case.id, *pair))
+        for repeat, model in pairs:
+            yield Ask(case=case, repeat=repeat, seed=item_seed(seed, case.id, repeat), model=model)
 
 
 def item_seed(seed: int, id_: str, repeat: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.errors import DataError
 from steelyard.estimate.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
-from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, asks_of
+from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, interleaved
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model, Scored
 from steelyard.evaluate.asking.deadline import Calls, TooSlow
 from steelyard.evaluate.asking.journal import Journal
@@ -180,7 +180,7 @@ class RunSession:
     asked: AskingState | None = None
     _calls: Calls | None = None
     _open: list[int] = field(default_factory=list)  # the places of models that are still asked
-    _sizes: deque[int] = field(default_factory=deque)  # asks of each case that is under way
+    _sizes: deque[int] = field(default_factory=deque)  # asks of each case that is under way; empty where all models are asked every case
 
     @property
     def watch(self) -> Watch | None:
@@ -254,9 +254,10 @@ class RunSession:
                 self._calls = Calls(self.timeout + 1)  # a pattern has a limit of its own, which comes first
                 stack.callback(self._calls.close)
             journal = None if output is None else stack.enter_context(Journal.open(journal_path(output), self.identity()))
+            cases = self.askable if self.budget is None and not self.stepwise else self._allowed()
             answers = stack.enter_context(
                 ask_all(
-                    self._asks(),
+                    interleaved(cases, self.wish.repeats, self._open, self.prepared.task.seed),
                     self.models,
                     journal,
                     concurrency=self.wish.concurrency,
@@ -284,16 +285,6 @@ class RunSession:
             self.limit = self.budget.reached(self.prepared.cases[self.items - 1].id if self.items else None)
         yield self
 
-    def _asks(self) -> Iterator[Ask | None]:
-        """Every case, asked of the models that are open then. None: nothing more for now."""
-        for case in self.askable if self.budget is None and not self.stepwise else self._allowed():
-            if case is None:
-                yield None
-                continue
-            asks = asks_of(case, self.wish.repeats, self._open, self.prepared.task.seed)
-            self._sizes.append(len(asks))
-            yield from asks
-
     def _allowed(self) -> Iterator[Case | None]:
         """The cases, as far as the calls go; of a run that goes step by step, None where the next look is due."""
         for place, case in enumerate(self.askable):
@@ -301,6 +292,7 @@ class RunSession:
                 yield None
             if self.budget is not None and not self.budget.begin(self.wish.repeats * len(self._open)):
                 return
+            self._sizes.append(self.wish.repeats * len(self._open))
             yield case
 
     def _since(self) -> int:
@@ -348,8 +340,9 @@ class RunSession:
         held: list[tuple[Ask, Answer]] = []
         for one in answers:
             held.append(one)
-            if len(held) == self._sizes[0]:
-                self._sizes.popleft()
+            if len(held) == (self._sizes[0] if self._sizes else self.wish.repeats * len(self.models)):
+                if self._sizes:
+                    self._sizes.popleft()
                 yield held[0][0].case, held
                 held = []
 
