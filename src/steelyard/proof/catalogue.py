@@ -48,6 +48,7 @@ FAMILIES = (
     "errors.stopping_levels",
     "errors.stopping_answers",
     "errors.stopping_suites",
+    "errors.stopping_candidates",
     "errors.drifts",
     "errors.bisections",
     "errors.watches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from collections import Counter
@@ -13,9 +14,11 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from evaluate.openai_server import Server, prompt_of
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
 from steelyard.questions.report.card import about
+from steelyard.questions.run.task import prepare
 from steelyard.render.formats import FORMATS
 from steelyard.results.catalogue import result_of
 
@@ -294,3 +297,46 @@ def test_the_command_takes_any_number_of_models(
     assert "new, small against old" in capsys.readouterr().out
     assert code_of() == 3
     assert "Several candidates are held against one baseline" in capsys.readouterr().err
+
+
+class Arrivals(Server):
+    """A server that writes every arrival into a list that it shares with others."""
+
+    def __init__(self, name: str, arrived: list[tuple[str, int]], **more: Any) -> None:
+        super().__init__(**more)
+        self.name, self.arrived = name, arrived
+
+    def arrive(self, asked: Mapping[str, Any], connection: int) -> Any:
+        self.arrived.append((self.name, int(prompt_of(asked).split()[0])))
+        return super().arrive(asked, connection)
+
+
+@pytest.mark.parametrize("many", [2, 3])
+def test_endpoints_are_asked_in_the_same_batch(many: int) -> None:
+    """All get item i before any gets item i + batch, though one of the servers is slow: what changes with time meets all alike."""
+    every, at_once, n = 16, 4, 96
+    rows = [{"id": i, "a": i, "b": i % 7, "sum": i + i % 7} for i in range(n)]
+    task = {"task": {"name": "sums", "data": rows, "input": "{a} and {b}", "truth": "sum", "scorer": "number"}}
+    arrived: list[tuple[str, int]] = []
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(Arrivals(f"s{i}", arrived, latency=0.004 if i == 1 else 0.0)) for i in range(many)]
+        found = sy.run(
+            task,
+            *["openai:m"] * many,
+            name=[server.name for server in servers],
+            base_url=[server.url for server in servers],
+            concurrency=at_once,
+            every=every,
+            until="decided",
+            theta=0.02,
+        )
+    assert found.n == n
+    assert len(arrived) == many * n
+    order = [case.id for case in prepare(task).cases]
+    batch = 2 * at_once + 1 if many == 2 else every  # as far ahead as is asked; of several candidates, nothing beyond the next look
+    first: dict[tuple[str, int], int] = {}
+    for place, (name, item) in enumerate(arrived):
+        first.setdefault((name, item), place)
+    for place, item in enumerate(order[: n - batch]):
+        beyond = order[place + batch] if many == 2 else order[place // every * every + every]
+        assert max(first[server.name, int(item)] for server in servers) < min(first[server.name, int(beyond)] for server in servers)

@@ -1,0 +1,69 @@
+"""Claims about several candidates against one baseline that is asked once: any healthy one that alarms, and a drop in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steelyard.infer.sequential.candidates import candidate_alpha
+from steelyard.infer.sequential.stopping import rule_for
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, share_error
+from steelyard.proof.trials import told
+
+FAMILY = "several candidates against one baseline, stopping early"
+METHOD = "each at its share of alpha"
+BATCH = 32
+ALWAYS_RIGHT = 0.7  # of the items that do not waver
+
+
+def claims() -> Iterator[Claim]:
+    base: Setting = {"candidates": 5, "items": 6000, "theta": 0.02, "discordance": 0.05}
+    small: Setting = {"candidates": 5, "items": 1000, "theta": 0.1, "discordance": 0.1}
+    others = ({**base, "candidates": 10}, {**base, "discordance": 0.1, "theta": 0.05, "items": 2000})
+    for kind, said, broken in (
+        ("size", ("any of the candidates is called worse in alpha at most, though all share one baseline", Band(high=ALPHA)), 0),
+        ("power", ("a candidate that lost theta is found with the power it is planned for", Band(low=0.78)), 1),
+    ):
+        yield from declared(
+            kind,
+            FAMILY,
+            {METHOD: said},
+            METHOD,
+            alarms,
+            quick=({**small, "broken": broken, "runs": 100},),
+            full=tuple({**one, "broken": broken, "runs": 1000} for one in (base, *others)),
+        )
+
+
+def alarms(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    """The share of runs in which a candidate is called worse: any of them where all are healthy, the first where it lost theta."""
+    del method
+    runs, broken = int(setting["runs"]), bool(setting["broken"])
+    ends = [run_of(rng, setting)[0] for _ in range(runs)]
+    share = sum(each[0] == "regression" if broken else "regression" in each for each in ends) / runs
+    yield Point(told(setting), share, share_error(share, runs))
+
+
+def run_of(rng: np.random.Generator, setting: Setting) -> tuple[list[str], list[int]]:
+    """One run: how every candidate ends, and how many items it was asked.
+
+    Items are always right, always wrong, or coin tosses: on those a lucky baseline is held against every candidate.
+    """
+    many, items, theta = int(setting["candidates"]), int(setting["items"]), float(setting["theta"])
+    coins = rng.random(items) < 2 * float(setting["discordance"])
+    right = rng.random(items) < ALWAYS_RIGHT
+    answers = np.where(coins, rng.random((many + 1, items)) < 0.5, right)
+    if setting["broken"]:
+        accuracy = ALWAYS_RIGHT + 2 * float(setting["discordance"]) * (0.5 - ALWAYS_RIGHT)
+        answers[1] &= rng.random(items) >= theta / accuracy
+    ends, asked = [], []
+    for each in answers[1:].astype(float) - answers[0]:
+        rule = rule_for(right_or_wrong=True, theta=theta, alpha=candidate_alpha(ALPHA, many))
+        n = 0
+        while rule.decision == "continue":
+            n = min(n + BATCH, items)
+            rule.look(each[:n], last=n == items)
+        ends.append(rule.decision)
+        asked.append(n)
+    return ends, asked
