@@ -277,3 +277,41 @@ def test_a_run_that_0_1_0_began_goes_on_by_its_rule(place: dict[str, Any]) -> No
     assert found.verdict == "pass"
     assert len(calls) - already < 64
     assert sy.check(out, task="t", model="m", **place).verdict == "pass"
+
+
+# ---- a pass is the end -------------------------------------------------------------------------------------------------------
+
+
+def test_no_pass_can_be_overruled_so_the_rules_are_binding(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by a crash after it, not by a higher limit, not by `check` with another plan, and not by the same command: that asks anew."""
+    asked: list[str] = []
+
+    def right(question: str) -> str:
+        asked.append(question)
+        return "yes"
+
+    task = {"task": {"name": "t", "data": DATA, "input": "{x}", "truth": "y", "scorer": "exact"}}
+    recorded(task, place, right)
+    asked.clear()
+
+    def crash(*_: Any) -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("steelyard.questions.run.answer.write_run", crash)
+        with pytest.raises(OSError, match="gone"):
+            run(task, place, right)
+    before = len(asked)
+    found, out = run(task, place, right, max_calls=N)
+    assert (found.verdict, found.details["stopping"]["plan"]["binding"]) == ("pass", True)
+    assert len(asked) == before, "the pass comes again at its look, though the journal knows answers beyond it"
+    assert found.n is not None
+    assert found.n <= before
+    assert not out.with_name(out.name + ".journal").exists()
+    for other in ({"theta": 0.05}, {"alpha": 0.1}, {"beta": 0.1}):
+        with pytest.raises(UsageError, match="cannot be checked with"):
+            sy.check(out, task="t", model="m", **place, **other)
+    asked.clear()
+    again, _ = run(task, place, right)
+    assert again.n == found.n
+    assert len(asked) >= found.n, "a new run, of new answers"

@@ -41,9 +41,10 @@ class StoppingPlan:
     `kind`: the rule that was named, None for the default. `stopping`: the rule that was taken; None in plans of 0.1.0, whose
     default was another. `every`: a look is due after so many further items (whole groups). `looks`: how many are planned, None
     with a rule that plans none. `n_max`: the items there are; `groups` and `largest_group`: in how many groups they lie, None
-    without groups. `discordance` is the SPRT's guess. `score_range` and `range_from`: the range of scores, and whether the task,
-    the scorer or the record says so. `answers`: the fewest on record to an item; `record`: the digest of that record. `strata`:
-    wavering items are asked more often, until they run out after `limit` items; None where all are asked alike.
+    without groups. `binding`: a pass ends the run, which nothing in `run` and `check` can overrule. `discordance` is the SPRT's
+    guess. `score_range` and `range_from`: the range of scores, and whether the task, the scorer or the record says so.
+    `answers`: the fewest on record to an item; `record`: the digest of that record. `strata`: wavering items are asked more
+    often, until they run out after `limit` items; None where all are asked alike.
     """
 
     kind: str | None

@@ -134,9 +134,11 @@ class ProfileMcNemar:
     what Hwang-Shih-DeCani spending (3) grants by t = n (n + 20) / (D + 2) / I, I = 2.5 (z_alpha + z_beta)^2 / theta^2; pass if
     `profile` reaches `pass_bound`; at t >= 1 the bounds meet. Both depend on the course of (n, D) alone. Assumes: items in
     random order, one answer each on both sides, independent items. alpha holds exactly, or below, for every rate of
-    disagreement and every `step` (items between two looks). beta is computed, not proven: at most .2003 of .2 over theta .02
-    to .1, rates .02 to .2, steps 1 to 64. A pass rules out theta at level 1 - beta. Not binding: a pass may be overruled and
-    the run goes on. Items that run out before a bound is reached are "exhausted", which is no pass.
+    disagreement and every `step` (items between two looks). beta is computed, not proven: at most .2003 of .2 over theta .02 to
+    .1, rates .02 to .2, steps 1 to 64. A pass rules out theta at level 1 - beta. Not binding: a pass may be overruled and the
+    run goes on. `run` is binding, and loses no alpha by it, since nobody can overrule its passes: the model is asked no
+    further, in suites and among candidates too, the journal goes with the pass, and the same command after that is a new run
+    with new answers. Items that run out before a bound is reached are "exhausted", which is no pass.
     Reference: McNemar1947; LanDeMets1983; HwangShihDeCani1990; Wald1947.
 
     >>> rule = ProfileMcNemar(theta=0.2, step=43)
