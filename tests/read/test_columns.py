@@ -46,3 +46,20 @@ def test_texts_that_are_numbers_are_read_as_numbers() -> None:
     column = as_column("score", np.array(["0.5", "1", "1e-3"]))
     assert not column.is_numeric
     assert column.numbers().tolist() == [0.5, 1.0, 0.001]
+
+
+@every("place", [0, 1, 4_097, 19_999])
+def test_a_rare_text_that_differs_where_all_others_agree_is_found(place: int) -> None:
+    texts = [f"the same beginning {i % 3}" for i in range(20_000)]
+    texts[place] = "the sane beginning 1"
+    alike(texts)
+
+
+def test_texts_of_odd_and_even_length_that_are_all_equal() -> None:
+    alike(["abc"] * 5_000)
+    alike(["abcd"] * 5_000)
+
+
+def test_a_column_is_encoded_once() -> None:
+    column = as_column("truth", np.array(["a", "b"] * 3_000))
+    assert column.encode()[0] is as_column("truth", column).encode()[0]

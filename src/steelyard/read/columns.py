@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sized
+from dataclasses import field
+from functools import reduce
+from operator import iadd
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 # A column of integer labels is kept as it came if its range is at most this; beyond it, the texts would be the larger part.
 _DENSE = 65536
 _FEW, _LONG = 4096, 64  # fewer texts, or longer ones, are as fast one by one
-_PIECE = 1 << 14
+_PIECE = 1 << 13  # rows worked on at a time, so that they stay in the cache
+_ODD = 0x9E3779B97F4A7C15
 _SIMPLE = frozenset({"bool", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))})
 
 
@@ -29,6 +33,7 @@ class Column:
     role: str
     values: Any
     mask: npt.NDArray[np.bool_] | None = None
+    _encoded: list[tuple[Labels, Distinct]] = field(default_factory=list, init=False, repr=False)  # once: systems may share their truths
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,7 +48,12 @@ class Column:
     # ---- labels ----------------------------------------------------------------------------------------------------
 
     def encode(self) -> tuple[Labels, Distinct]:
-        """The column as Labels, with the distinct values behind the names."""
+        """The column as Labels, with the distinct values behind the names; made once."""
+        if not self._encoded:
+            self._encoded.append(self._labels())
+        return self._encoded[0]
+
+    def _labels(self) -> tuple[Labels, Distinct]:
         if isinstance(self.values, list):
             return _encode_list(self.role, self.values)
         if self.values.dtype.kind == "U":
@@ -174,8 +184,8 @@ def _typed_index(role: str, values: list[Any], keys: list[Any]) -> dict[Any, Non
 def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
     """Few different texts among many, without making each a text of Python; None where that would not be faster.
 
-    A hash of every text chooses a slot. The first text of a slot stands for all of its slot, if all are equal to it, which is looked at;
-    if not, a larger table is tried.
+    A hash of every text chooses a slot, and the first text of a slot stands for all of its slot, if all are equal to it, which is looked
+    at. If not, a larger table is tried. Words of a text that are the same in all rows are compared, but not hashed.
     """
     import numpy as np
 
@@ -184,32 +194,51 @@ def _encode_texts(texts: Any) -> tuple[Labels, Distinct] | None:
         return None
     texts = np.ascontiguousarray(texts)
     words = texts.view(np.uint64 if letters % 2 == 0 else np.uint32).reshape(len(texts), -1)
-    pieces = [slice(start, start + _PIECE) for start in range(0, len(texts), _PIECE)]  # so that what is worked on stays in the cache
-    hashes = np.zeros(len(texts), np.uint64)
-    for rows in pieces:
-        part = hashes[rows]
-        for place in range(words.shape[1]):
-            part *= np.uint64(0x9E3779B97F4A7C15)
-            part ^= part >> np.uint64(32)
-            part += words[rows, place]
-        part *= np.uint64(0xD6E8FEB86659FD93)
-    for bits in (16, 22):
-        slot = (hashes >> np.uint64(64 - bits)).astype(np.int32)
-        first = np.full(1 << bits, -1, np.int32)
-        for rows in reversed(pieces):
-            part = slot[rows]
-            first[part[::-1]] = np.arange(rows.start + len(part) - 1, rows.start - 1, -1, dtype=np.int32)
-        if np.count_nonzero(first >= 0) > len(texts) >> 3:
-            return None
-        standing = np.ascontiguousarray(words[first].T)  # word by word, the text that stands for each slot
-        if not all((words[rows, at] == word[slot[rows]]).all() for rows in pieces for at, word in enumerate(standing)):
-            continue
-        used = np.sort(first[first >= 0])  # in the order of their first use
-        code = np.empty(1 << bits, np.int32)
-        code[slot[used]] = np.arange(len(used), dtype=np.int32)
-        found = Distinct.of(texts[used].tolist())
-        return Labels(code[slot], found.names, complete=True), found
+    some = words[:: max(1, len(words) // _FEW)]
+    varies = (some != some[0]).any(axis=0)
+    varies[0] |= not varies.any()
+    for hashed, bits in ((varies, 16), (np.ones_like(varies), 16), (np.ones_like(varies), 22)):
+        found = _slotted(words, hashed, bits)
+        if found is not None:
+            codes, first = found
+            distinct = Distinct.of(texts[first].tolist())
+            return Labels(codes, distinct.names, complete=True), distinct
     return None
+
+
+def _slotted(words: Any, hashed: npt.NDArray[np.bool_], bits: int) -> tuple[npt.NDArray[np.int32], list[int]] | None:
+    """The code of each row, in order of first use, and the row of each first use; None if two texts share a slot, or there are too many.
+
+    words: the letters of each row, as whole numbers; hashed: which of these are hashed. The others must be those of the first row.
+    """
+    import numpy as np
+
+    factors = {place: np.uint64(pow(_ODD, place + 1, 1 << 64)) for place in np.flatnonzero(hashed).tolist()}
+    code_of = np.full(1 << bits, -1, np.int32)
+    codes, first = np.empty(len(words), np.int32), list[int]()
+    block = np.tile(words[0], (_PIECE, 1))  # what the rows of a piece must be equal to
+    standing: dict[int, Any] = {}  # a word of each text that stands for a slot, by its code
+    for start in range(0, len(words), _PIECE):
+        piece = words[start : start + _PIECE]
+        hashes = reduce(iadd, (np.multiply(piece[:, place], factor, dtype=np.uint64) for place, factor in factors.items()))
+        slot = (hashes >> np.uint64(64 - bits)).view(np.int64)
+        code = codes[start : start + _PIECE]
+        np.take(code_of, slot, out=code, mode="clip")
+        if code.min() < 0:
+            new = np.flatnonzero(code < 0)
+            new = new[np.sort(np.unique(slot[new], return_index=True)[1])]
+            code_of[slot[new]] = np.arange(len(first), len(first) + len(new), dtype=np.int32)
+            first += (start + new).tolist()
+            if len(first) > len(words) >> 3:
+                return None
+            standing = {place: words[first, place] for place in factors}
+            np.take(code_of, slot, out=code, mode="clip")
+        expected = block[: len(piece)]
+        for place, word in standing.items():
+            expected[:, place] = word[code]
+        if not (piece == expected).all():
+            return None
+    return codes, first
 
 
 def _encode_array(values: Any, mask: Any, *, named: bool) -> tuple[Labels, Distinct]:
@@ -266,7 +295,7 @@ def as_column(role: str, given: Any) -> Column:
     import numpy as np
 
     if isinstance(given, Column):
-        return Column(role, given.values, given.mask)
+        return given if given.role == role else Column(role, given.values, given.mask)
     if isinstance(given, (str, bytes, Mapping, set, frozenset)):
         raise UsageError(f"cannot use {type(given).__name__} as {role}", got=f"{given!r:.60}", need="a list, an array or a Series")
     package = type(given).__module__.partition(".")[0]

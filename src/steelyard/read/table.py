@@ -79,8 +79,7 @@ class MemoryTable:
                     need=f"{self.n}, one per item",
                 )
             self._columns[name] = column
-        held = self._columns[name]
-        return Column(role, held.values, held.mask)
+        return as_column(role, self._columns[name])
 
     def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
         codes, values, radix = self._combined(columns)

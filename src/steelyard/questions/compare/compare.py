@@ -40,7 +40,7 @@ def with_truth(data: Sequence[Any], columns: Mapping[str, Any]) -> tuple[list[An
     """
     if any(column is None or _is_source(column) for column in data):
         return list(data), dict(columns)
-    kinds = {_kind(np.asarray(column)) for column in data}
+    kinds = {_kind(column) for column in data}
     if "scores" in kinds or "other" in kinds:
         return list(data), dict(columns)
     many = len(data)
@@ -67,15 +67,18 @@ def _is_source(data: Any) -> bool:
         return True
     if getattr(data, "ndim", 1) != 1:
         return True
-    return isinstance(data, (list, tuple)) and any(isinstance(value, (Mapping, list, tuple)) for value in data)
+    return isinstance(data, (list, tuple)) and any(issubclass(kind, (Mapping, list, tuple)) for kind in set(map(type, data)))
 
 
 def _kind(values: Any) -> str:
     """labels, zeros and ones, scores, or other."""
+    if isinstance(values, list) and set(map(type, values)) == {str}:
+        return "labels"  # without an array of texts, which would take most of the time
+    values = np.asarray(values)
     if values.dtype.kind in "US":
         return "labels"
     if values.dtype.kind == "O":
-        return "labels" if all(isinstance(value, (str, int, type(None))) for value in values.tolist()) else "other"
+        return "labels" if all(issubclass(kind, (str, int, type(None))) for kind in set(map(type, values.tolist()))) else "other"
     if values.dtype.kind not in "biuf":
         return "other"
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values

@@ -34,6 +34,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.options import ratio_columns
+from steelyard.read.columns import as_column
 from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables, need_ids, right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
@@ -171,6 +172,8 @@ def compare_sources(
     if ratio is not None:
         given["ratio"] = ratio_columns(ratio)
         asked = replace(asked, per=given["ratio"][1])
+    if isinstance(given.get("truth"), (list, np.ndarray)):
+        given["truth"] = as_column("truth", given["truth"])  # one column for all systems, encoded once
     data = [d for d in data if d is not None]
     apart = told_apart(given)
     if apart is not None:
