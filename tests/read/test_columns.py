@@ -63,3 +63,20 @@ def test_texts_of_odd_and_even_length_that_are_all_equal() -> None:
 def test_a_column_is_encoded_once() -> None:
     column = as_column("truth", np.array(["a", "b"] * 3_000))
     assert column.encode()[0] is as_column("truth", column).encode()[0]
+
+
+@every(
+    "values",
+    [[], ["b"], [None], ["a", "b"], ["b", "a"], ["a", "a"], ["a", None, "b"], [3, 1, 2], [1, 1], ["10", "9"], ["e\u0301", "\u00e9"]],
+)
+def test_values_are_found_to_be_all_different(values: list[object]) -> None:
+    assert columns.all_different(values) == (None not in values and len(set(values)) == len(values))
+
+
+def test_equal_ids_far_apart_are_found() -> None:
+    ids = [f"{i:06d}" for i in range(20_000)]
+    ids[-1] = ids[5]
+    assert not columns.all_different(ids)
+    labels, _ = as_column("id", ids).encode()
+    assert labels.codes[-1] == 5
+    assert len(labels.names) == 19_999

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import field
 from functools import reduce
-from operator import iadd
+from itertools import islice
+from operator import iadd, lt
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
@@ -146,6 +147,9 @@ def _encode_list(role: str, values: list[Any]) -> tuple[Labels, Distinct]:
     types = set(map(type, values)) - {type(None)}
     keys: list[Any] = values
     if types <= {str} or types <= {int} or types <= {bool}:
+        if all_different(values):
+            distinct = Distinct.of(values)
+            return Labels(np.arange(len(values), dtype=np.int32), distinct.names, complete=True), distinct
         found = [key for key in _index(role, values) if key is not None]
         index: dict[Any, int] = dict(zip(found, range(len(found)), strict=True))
         index[None] = -1
@@ -156,6 +160,17 @@ def _encode_list(role: str, values: list[Any]) -> tuple[Labels, Distinct]:
     codes = np.fromiter(map(index.__getitem__, keys), np.int32, len(values))
     distinct = Distinct.of(found)
     return Labels(codes, distinct.names), distinct
+
+
+def all_different(values: list[Any]) -> bool:
+    """Whether no value occurs twice and none is missing. Ids mostly come in order, which proves it without a table of them."""
+    if len(values) < 2:
+        return None not in values
+    with contextlib.suppress(TypeError):  # None has no order
+        if all(map(lt, values, islice(values, 1, None))):
+            return True
+    some = values[:_FEW]
+    return len(set(some)) == len(some) and len(different := set(values)) == len(values) and None not in different
 
 
 def _numbered(role: str, values: list[Any], keys: list[Any], *, typed: bool) -> tuple[list[Any], dict[Any, int]]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import repeat
@@ -37,7 +36,7 @@ PER_LINE = {"bit": 256, "float": 8, "code": 64}
 ABSENT = "-"
 OF_RUNS = ("score", "probability", "above", "below", "prediction", "prediction_value")
 OF_ITEMS = ("truth", "truth_value", "weight")
-STRANGE = re.compile(r'^(?:["-]|$)', re.M)  # a field that is not its own text
+STRANGE = ('\n"', "\n-", "\n\n")  # how a field begins, at the start of its line, that is not its own text
 CODED = ("truth", "prediction")
 
 
@@ -85,10 +84,16 @@ def items_text(keys: Sequence[str], content: Sequence[str | None], group: Sequen
     return ("\n".join(lines) + "\n").encode()
 
 
+def _strange(column: Sequence[str]) -> bool:
+    """Whether a field of the column is empty or begins as only fields do that are not their own text."""
+    lines = "\n".join(("", *column, ""))
+    return any(start in lines for start in STRANGE)
+
+
 def field_texts(column: Sequence[str | None]) -> Iterable[str]:
     """The fields of a column: its own texts, if one look tells that they can be seen as they are; otherwise each different one once."""
     texts = [text for text in column if text is not None]
-    if len(texts) == len(column) and "".join(texts).isprintable() and not STRANGE.search("\n".join(texts)):
+    if len(texts) == len(column) and "".join(texts).isprintable() and not _strange(texts):
         return texts
     return map({text: field_text(text) for text in set(column)}.__getitem__, column)
 
@@ -125,7 +130,7 @@ def fields_of(column: list[str]) -> tuple[Any, ...]:
     """The texts of a column of fields. Almost all are as they are, which one look at all of them tells; of others, each is read once."""
     if column[0] == column[-1] and column.count(column[0]) == len(column):
         return (field_of(column[0]),) * len(column)
-    if not STRANGE.search("\n".join(column)):
+    if not _strange(column):
         return tuple(column)
     strange = {written: field_of(written) for written in set(column) if not written or written[0] in '"-'}
     return tuple([strange.get(written, written) for written in column] if strange else column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from operator import gt
 
 import numpy as np
@@ -31,8 +31,8 @@ def in_text_order(names: Sequence[str], places: IntArray) -> IntArray:
     """These places of a list of names, in the order of the names."""
     if isinstance(names, WholeNumbers):
         return places[text_order(names.numbers[places])]
-    chosen = list(map(names.__getitem__, places.tolist()))
-    if not any(map(gt, chosen, chosen[1:])):
+    chosen = picked(names, places)
+    if not any(map(gt, chosen, islice(chosen, 1, None))):
         return places
     return places[np.array(sorted(range(len(chosen)), key=chosen.__getitem__), np.int64)]
 
@@ -41,6 +41,8 @@ def picked(names: Sequence[str], places: IntArray) -> Sequence[str]:
     """The names at these places."""
     if isinstance(names, WholeNumbers):
         return WholeNumbers(names.numbers[places])
+    if len(places) == len(names) and bool((places == np.arange(len(names))).all()):
+        return names  # all of them, as they are
     return tuple(map(names.__getitem__, places.tolist()))
 
 
