@@ -136,6 +136,17 @@ def test_small_slices_are_shown_and_not_tested_and_size_alone_decides() -> None:
     assert rare.p_value is not None
 
 
+@pytest.mark.parametrize("critical", [["fr"], ["de", "fr"]])
+def test_a_critical_slice_that_is_too_small_to_be_tested_is_named(critical: list[str]) -> None:
+    large, small = rows({"de": (0, 9), "en": (0, 0)}), rows({"fr": (9, 0)}, 12)
+    recorded(large[0] + small[0])
+    verdict = checked(large[1] + small[1], by="language", critical_slices=critical)
+    told = [said for said in verdict.warnings if "tested" in said]
+    assert told == [
+        "the critical slice language = fr is not tested (12 items are too few): a loss there can only show in all items together"
+    ]
+
+
 def test_items_without_a_value_are_a_slice_of_their_own() -> None:
     reference, run = rows({"de": (0, 0), "en": (12, 0)})
     recorded(reference)

@@ -104,7 +104,13 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
             judged.warnings.add(
                 f"all items together: significant on its own (p = {found.p_value:.2g}), not at the share that slices leave it ({whole:.2g})"
             )
-    elif parts:
+    for part in parts:
+        if part.critical and id(part) not in own:
+            judged.warnings.add(
+                f"the critical slice {part.name} is not tested ({part.note or f'{len(part.items):,} items are too few'}): a loss there "
+                "can only show in all items together"
+            )
+    if parts and not tested and not request.critical:
         judged.warnings.add(
             f"no slice of {' and '.join(request.by)} was tested: "
             + ("their groups are too few" if not counted else f"each has fewer than {FEWEST_ITEMS} items")
