@@ -409,6 +409,8 @@ def _conclusion(held: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> st
     if outcome == "pass":
         higher = held.tasks[0].course.bench
         worse = WORSENING[True if higher is None else higher.rule.higher_is_better]
-        return f"Every one of {many} tasks rules out a {worse} of its theta. Decided after {calls}."
+        levels = {task.watch.plan.beta for task in held.tasks}
+        level = f"level {1 - levels.pop():g}" if len(levels) == 1 else "level 1 - beta"
+        return f"Every one of {many} tasks rules out a {worse} of its theta, at {level}. Decided after {calls}."
     undecided = [task.name for task in held.tasks if task.watch.rule.decision != "pass"]
     return f"Not decided after {calls}: {', '.join(undecided[:3])}{' and more' if len(undecided) > 3 else ''} ran out of items."

@@ -91,10 +91,10 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
 
 def legend(s: Suite) -> str:
     """What the columns mean."""
-    levels = {v.alpha for v in s.verdicts}
-    level = levels.pop() if len(levels) == 1 else s.alpha
+    levels = {v.alpha for v in s.verdicts} or {s.alpha}
+    bound = f"one-sided {percent(1 - levels.pop())} lower bound" if len(levels) == 1 else "one-sided lower bound at 1 - alpha of each check"
     over = "the candidates" if s.stopping is not None and _baseline(s.stopping) else "the suite"
-    return f"difference: positive is better, [one-sided {percent(1 - level)} lower bound]; p corrected over {over} ({s.correction})"
+    return f"difference: positive is better, [{bound}]; p corrected over {over} ({s.correction})"
 
 
 def _baseline(facts: Mapping[str, Any]) -> str | None:
@@ -130,8 +130,8 @@ def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
     if (pooled := facts.get("pooled")) is not None:
         word = "some task dropped" if pooled["worse"] else "no drop shown"
         said.append(
-            f"all tasks together: {word} (log likelihood ratio {pooled['lambda']:.2f}, below {pooled['needed']:.2f} would show that "
-            "some task dropped)"
+            f"all tasks together: {word} (log likelihood ratio {pooled['lambda']:.2f}; {pooled['needed']:.2f} or less shows that some "
+            "task dropped)"
         )
     return said
 
