@@ -197,7 +197,8 @@ class SuiteNights(ResultPart):
     an earlier night. `since` is the night, and the day, of the first run that is worse; `fell` are the items that fell most. `nights` have
     been judged in the series, and `baseline` runs are what tonight was held against. `retry`: this night was judged before, and its
     answers were not counted again. `correlation` is that of consecutive nights, None for fewer than twenty; `alike`: it is more than chance
-    would bring, and the budget may not hold.
+    would bring, and the budget may not hold. `second`: tasks whose second run decided the night. `acknowledged`: what somebody has said of
+    this regression since (how, by, date, reason).
     """
 
     series: str
@@ -222,6 +223,8 @@ class SuiteNights(ResultPart):
     retry: bool = False
     confirm: bool = False
     again: tuple[str, ...] = ()
+    second: tuple[str, ...] = field(default=(), metadata=IF_ANY)
+    acknowledged: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)
     target: str = "items"
     claim: str = ""
 

@@ -15,7 +15,15 @@ URL = "sqlite:///runs.db"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "BUILDKITE_BUILD_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "BUILD_TAG", "GITHUB_EVENT_NAME"):
+    for name in (
+        "GITHUB_RUN_ID",
+        "CI_PIPELINE_ID",
+        "BUILDKITE_BUILD_ID",
+        "CIRCLE_WORKFLOW_ID",
+        "BUILD_BUILDID",
+        "BUILD_TAG",
+        "GITHUB_EVENT_NAME",
+    ):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -30,7 +38,9 @@ def write(task: str, wrong: set[int], name: str | None = None) -> None:
 
 
 def suite(tasks: str, file: str = "suite.toml", budget: str = 'series = "main"', again: str = "") -> str:
-    checks = [f'[[checks]]\ntask = "{t}"\nmodel = "m"\nresult = "{t}.csv"\n' + (f'again = "{t}.again.csv"\n' if t in again else "") for t in tasks]
+    checks = [
+        f'[[checks]]\ntask = "{t}"\nmodel = "m"\nresult = "{t}.csv"\n' + (f'again = "{t}.again.csv"\n' if t in again else "") for t in tasks
+    ]
     Path(file).write_text(f"[suite]\nbudget = {{{budget}}}\n" + "".join(checks))
     return file
 
@@ -86,7 +96,8 @@ def test_a_retry_after_an_acknowledgement_does_not_ask_for_one() -> None:
         night(name, "a")
     for name in ("x0", "x1", "x2", "x3"):
         last = night(name, "a", wrong={"a": set(range(20))})
-    assert last.nights is not None and last.nights.unacknowledged
+    assert last.nights is not None
+    assert last.nights.unacknowledged
     sy.acknowledge("main", fixed=True, reason="rolled back", history=URL)
     again = night("x3", "a", wrong={"a": set(range(20))})
     assert "not acknowledged" not in again.conclusion

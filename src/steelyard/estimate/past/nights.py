@@ -245,6 +245,7 @@ def _stored(event: NightEvent, values: Mapping[tuple[str, str | None], JudgedVal
         tasks=tasks(facts["tasks"]),
         commit=event.commit,
         deterministic=frozenset(facts.get("deterministic") or ()),
+        members=None if facts.get("members") is None else frozenset(facts["members"]),
     )
     ids = {name: one["run"] for name, one in facts["tasks"].items() if one.get("run")}
     return StoredNight(**said, night=night, budget=NightBudget(**(facts.get("budget") or {})), runs=ids)

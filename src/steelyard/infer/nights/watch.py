@@ -49,13 +49,15 @@ ALIKE = 3.0  # standard errors of that correlation from which nights are called 
 class Night:
     """One run of the suite. A declared deterministic model counts once per commit as long as its answers stay the same.
 
-    deterministic: all tasks are, or those that are named.
+    deterministic: all tasks are, or those that are named. members: the tasks of the suite, there tonight or not; one that is not
+    among them is not watched until it is again. None: nobody said.
     """
 
     run: str
     tasks: Mapping[str, TaskRun]
     commit: str | None = None
     deterministic: bool | Collection[str] = False
+    members: Collection[str] | None = None
 
     def is_deterministic(self, task: str) -> bool:
         return self.deterministic if isinstance(self.deterministic, bool) else task in self.deterministic
@@ -178,6 +180,8 @@ class NightlyWatch:
         self.ranges = dict(ranges or {})
         self._begun += 1
         self.runs: list[tuple[str, str | None]] = []  # (id, commit); a run is known by its place
+        self.members: frozenset[str] | None = None  # the tasks of the suite; None: all that were ever seen
+        self.recorded = 0  # of them are reference runs, the first ones: a night may have the name of one
         self.tasks: dict[str, TaskAnswers] = {}
         self.units: dict[str, Unit] = {}
         self.pool = Unit()
@@ -197,6 +201,7 @@ class NightlyWatch:
                 self.pool.z.append((place, z))
             self._keep(place, columns)
             self._into_baseline(place)
+        self.recorded = len(self.runs)
         for unit in (self.pool, *self.units.values()):
             unit.restart(len(self.runs) - 1)
 
@@ -211,9 +216,14 @@ class NightlyWatch:
         return self._named
 
     @property
+    def watched(self) -> list[str]:
+        """The tasks that are in the suite. What is known of others stays as it is, in case they come back."""
+        return [name for name in self.tasks if self.members is None or name in self.members]
+
+    @property
     def evidence(self) -> float:
         """Of the whole suite, to be held against `line`."""
-        tasks = np.array([self.units[name].detectors for name in self.tasks])
+        tasks = np.array([self.units[name].detectors for name in self.watched])
         return suite_evidence(self.pool.detectors, tasks)
 
     def judge(self, night: Night) -> NightDecision:
@@ -256,7 +266,7 @@ class NightlyWatch:
         The p-values know how much earlier nights have varied. Reference: Student1908.
         """
         twin = copy.deepcopy(self)
-        place, columns = twin._taken(night)
+        place, columns = twin._placed(night)
         found = twin._found(columns, night.run)
         pool_z = twin._pooled(found)
         by_task = {name: lower_tail(-twin.units[name].seen(place, one.z)) for name, one in found.items()}
@@ -275,6 +285,7 @@ class NightlyWatch:
         self.pending = None
         if self.red:
             return self.judge(night)
+        self._refuse_twice(night)
         by_task, pooled = self.evidence_against(night)
         names = list(by_task)
         stage = first_stage(list(by_task.values()), pooled, confirm_level(self.false_alarms, self.runs_per_year))
@@ -345,7 +356,7 @@ class NightlyWatch:
             self.first_grows = False
         gate, items = self._gate(since, healthy)
         through = self.target == "runs" or gate.p_value <= GATE_ALPHA
-        named = tuple(list(self.tasks)[i] for i in gate.named)
+        named = tuple(self.watched[i] for i in gate.named)
         for unit in (self.pool, *self.units.values()):
             unit.restart(place)
             unit.z = [(at, z) for at, z in unit.z if at not in since]
@@ -360,16 +371,18 @@ class NightlyWatch:
 
     def _since_change(self, place: int) -> list[int]:
         """The nights since the chart of the strongest unit last stood at 0: tonight at least, thirty at most."""
-        share = (1 - POOL_SHARE) / max(1, len(self.tasks))
+        share = (1 - POOL_SHARE) / max(1, len(self.watched))
         units = [(POOL_SHARE * float(self.pool.detectors.mean()), self.pool)]
-        units += [(share * float(self.units[name].detectors.mean()), self.units[name]) for name in self.tasks]
+        units += [(share * float(self.units[name].detectors.mean()), self.units[name]) for name in self.watched]
         strongest = max(units, key=lambda pair: pair[0])[1]
-        return [*[at for at in self.baseline if at > strongest.zero and at != place][1 - LONGEST :], place]
+        first = min((at for at, _ in strongest.z if at > strongest.zero), default=place)  # nights without it say nothing of it
+        return [*[at for at in self.baseline if at >= first and at != place][1 - LONGEST :], place]
 
     def _gate(self, since: Sequence[int], healthy: Sequence[float]) -> tuple[SuiteJudgement, tuple[tuple[str, str], ...]]:
         """Item by item, the nights since the change less the first baseline, judged as one suite for new items."""
         evidence, fell = [], []
-        for name, task in self.tasks.items():
+        for name in self.watched:
+            task = self.tasks[name]
             (count, mean), (first_count, first_mean) = task.means(since), task.means(self.first)
             both = (count > 0) & (first_count > 0)
             d = mean[both] - first_mean[both]
@@ -392,10 +405,17 @@ class NightlyWatch:
         """The place of a run, and its answers over the items of each task."""
         if not night.tasks:
             raise UsageError(f"The run {night.run!r} has no tasks.", got="no tasks", need="at least one")
-        if any(name == night.run for name, _ in self.runs):
+        self._refuse_twice(night)
+        return self._placed(night)
+
+    def _refuse_twice(self, night: Night) -> None:
+        if any(name == night.run for name, _ in self.runs[self.recorded :]):
             raise UsageError(f"The run {night.run!r} has been judged already.", got=f"{night.run!r} twice", need="each run once")
+
+    def _placed(self, night: Night) -> tuple[int, dict[str, npt.NDArray[Any]]]:
         for name, run in night.tasks.items():  # all of them before the first is taken
             check_run(run, name)
+        self.members = None if night.members is None else frozenset({*night.members, *night.tasks})
         for name in night.tasks:
             if name not in self.tasks:
                 self.tasks[name], self.units[name] = TaskAnswers(), Unit()
@@ -421,7 +441,7 @@ class NightlyWatch:
 
     def _pooled(self, found: Mapping[str, BagEvidence]) -> float | None:
         """The centred sum of the tasks' z over sqrt(m); None while fewer than half of the tasks are there."""
-        if not found or 2 * len(found) < len(self.tasks):
+        if not found or 2 * len(found) < len(self.watched):
             return None
         return math.fsum(one.z - one.mean_z for one in found.values()) / math.sqrt(len(found))
 
@@ -481,6 +501,8 @@ class NightlyWatch:
             "seed": self.seed,
             "ranges": self.ranges,
             "runs": [list(run) for run in self.runs],
+            "recorded": self.recorded,
+            "members": None if self.members is None else sorted(self.members),
             "baseline": self.baseline,
             "first": self.first,
             "first_grows": self.first_grows,
@@ -503,6 +525,8 @@ class NightlyWatch:
         out.line = alarm_line(out.false_alarms, out.runs_per_year)
         out.target, out.seed, out.ranges = str(plain["target"]), int(plain["seed"]), dict(plain["ranges"])
         out.runs = [(str(run), commit) for run, commit in plain["runs"]]
+        out.recorded, members = int(plain.get("recorded", 0)), plain.get("members")
+        out.members = None if members is None else frozenset(map(str, members))
         out.baseline, out.first, out.since = ([int(at) for at in plain[key]] for key in ("baseline", "first", "since"))
         out.first_grows, out._named = bool(plain["first_grows"]), tuple(plain["named"])
         out.pool = Unit.from_dict(plain["pool"])

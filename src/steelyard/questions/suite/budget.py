@@ -10,17 +10,29 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.estimate.past.kept_run import runs_of_suite
 from steelyard.estimate.past_runs import HINT, history_place
 from steelyard.history.address import OFF
 from steelyard.history.entries import utc
-from steelyard.history.nights import AGAIN, NIGHT, REFERENCE, NightEvent, PlaceTakenError, ValueParcel, add_events, check_series
+from steelyard.history.nights import (
+    ACCEPTED,
+    AGAIN,
+    FIXED,
+    NIGHT,
+    REFERENCE,
+    NightEvent,
+    PlaceTakenError,
+    ValueParcel,
+    add_events,
+    check_series,
+)
 from steelyard.history.store import History, open_history
 from steelyard.questions.suite.outcome import conclusion_of, outcome_of
 from steelyard.reference.changes import commit_of, who
@@ -29,6 +41,8 @@ from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import notes_of
 from steelyard.results.nights import claim_of
 from steelyard.results.verdict import Suite, SuiteNights, Verdict
+
+Looked = TypeVar("Looked")
 
 if TYPE_CHECKING:
     from steelyard.estimate.guard.night_values import NightValues
@@ -178,15 +192,16 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
     named = dict(zip((_key(verdict) for verdict in suite.verdicts), (made.run.id for made in runs), strict=True))
     facts = {key: {**said, "run": named[key]} for key, said in facts.items()}
     with open_history(asked.place[0], base=asked.place[1]) as store:
-        judged = _tried(asked.series, lambda: _judged(store, asked, name, values, facts, target, commit, runs))
+        members = sorted({_key(verdict) for verdict in suite.verdicts})
+        judged, said = _tried(asked.series, lambda: _judged(store, asked, name, values, facts, members, target, commit, runs))
         if judged.again and (second := _second_runs(judged.again, suite, again, where)) is not None:
             judged = _tried(asked.series, lambda: _confirmed(store, asked.series, name, second))
     if asked.keep_answers:
         warnings.append("the answers of a night are not kept")
-    return coloured(suite, judged, [*warnings, *_told(judged)])
+    return coloured(suite, judged, [*warnings, *said, *_told(judged)])
 
 
-def _tried(series: str, look: Callable[[], SuiteNights]) -> SuiteNights:
+def _tried(series: str, look: Callable[[], Looked]) -> Looked:
     """What a look at the series comes to; looked again while other writers are faster."""
     for _ in range(TRIES):
         try:
@@ -207,21 +222,27 @@ def _judged(
     name: str,
     values: Mapping[str, NightValues],
     facts: Mapping[str, Mapping[str, Any]],
+    members: Sequence[str],
     target: str,
     commit: str | None,
     runs: Sequence[Any],
-) -> SuiteNights:
-    """One look at the series, the decision, and its place in the series. `PlaceTakenError`: another writer was faster."""
+) -> tuple[SuiteNights, list[str]]:
+    """One look at the series: the decision, which has its place in the series then, and what is to be said of the series.
+
+    `PlaceTakenError`: another writer was faster.
+    """
     from steelyard.estimate.past.nights import decision_as_plain, decision_of, state_as_kept, step, stored_as_given, watch_of
 
     watch, events = watch_of(store, asked.series)
     if (before := next((event for event in events if event.kind == NIGHT and event.night == name), None)) is not None:
+        _refuse_other_tasks(before, facts)
         last = next((event for event in events if event.kind == AGAIN and event.facts["of"] == name), before)
         assert last.decision is not None
-        return _written(decision_of(last.decision), before, events, watch, retry=watch is None or watch.pending is None)
+        return _written(decision_of(last.decision), before, events, watch, retry=watch is None or watch.pending is None), []
     parcel, by = ValueParcel(), who()
     following = events[-1].place + 1 if events else 0
     added: list[NightEvent] = []
+    told: list[str] = []
     own = {key: _reference_facts(parcel, one) for key, one in values.items()}
     digests = {key: _digest(named) for key, named in own.items()}
     changed = _changed_references(events, digests)
@@ -229,6 +250,7 @@ def _judged(
         _refuse_other(events, facts, asked.series)
     if not events or changed:
         why = None if not events else f"the reference of {', '.join(changed)} was updated"
+        told += [] if why is None else [_anew(why, watch)]
         widths = {key: one.width for key, one in values.items() if one.width is not None}
         event = _reference_event(asked.series, following, events, own, widths, why, by, commit)
         added.append(event)
@@ -237,16 +259,50 @@ def _judged(
     said = {
         "tasks": {key: {**facts[key], **parcel.add(one.tonight), "reference": digests[key]} for key, one in values.items()},
         "deterministic": sorted(key for key, one in values.items() if one.deterministic),
+        "members": list(members),
         "budget": {**{k: v for k, v in asdict(budget).items() if k != "series"}, "target": target},
     }
     place = following + len(added)
     event = NightEvent(series=asked.series, place=place, kind=NIGHT, night=name, by=by, commit=commit, facts=said, time=utc())
+    told += [] if watch is None else _absent(watch.tasks, members, values)
     watch, decision = step(watch, stored_as_given(store, event, parcel))
     assert decision is not None
     event = replace(event, decision=decision_as_plain(decision))
     added.append(event)
     add_events(store, added, parcel=parcel, runs=runs, state=None if watch.pending is not None else state_as_kept(watch))
-    return _written(decision, event, [*events, *added], watch, retry=False)
+    return _written(decision, event, [*events, *added], watch, retry=False), told
+
+
+def _refuse_other_tasks(before: NightEvent, facts: Mapping[str, Any]) -> None:
+    """A retry is the same night with the same tasks: a task that was not judged then would be passed over."""
+    known = before.facts["tasks"]
+    if strangers := [key for key in facts if key not in known]:
+        raise DataError(
+            f"The night {before.night!r} was judged before, without {', '.join(strangers)} (it had {', '.join(known)}).",
+            got=f"{strangers[0]} in a night that has been judged",
+            need="the tasks of that night, or another night",
+            hint="give this run another name with night=, or this suite a series of its own",
+        )
+
+
+def _anew(why: str, watch: NightlyWatch | None) -> str:
+    """That the series starts again, and what goes with it."""
+    if watch is None or not watch.red:
+        return f"the series starts anew, without the evidence so far: {why}"
+    named = f" of {', '.join(watch.named)}" if watch.named else ""
+    return f"the series starts anew: {why}; the regression{named} that stood, which nobody has acknowledged, is no longer watched"
+
+
+def _absent(watched: Collection[str], members: Sequence[str], there: Collection[str]) -> list[str]:
+    """What is to be said of tasks that are watched and not there tonight."""
+    gone = [key for key in watched if key not in members]
+    away = [key for key in watched if key in members and key not in there]
+    said = []
+    if gone:
+        said.append(f"not in this suite, and so not watched until it is again: {', '.join(gone)} (a series is of one suite)")
+    if 2 * len(there) < len(there) + len(away):
+        said.append(f"the tasks are not pooled tonight: more than half of them are not there ({', '.join(away)})")
+    return said
 
 
 def _second_runs(keys: Sequence[str], suite: Suite, again: Again, where: Mapping[str, Any]) -> dict[str, NightValues] | None:
@@ -299,6 +355,8 @@ def _written(
     day = next((one.time[:10] for one in events if one.night == decision.since and one.time), None)
     since = None if decision.since is None else {"night": decision.since, "date": day}
     correlation = None if watch is None else watch.night_correlation()
+    second = next((tuple(one.facts["tasks"]) for one in events if one.kind == AGAIN and one.facts["of"] == event.night), ())
+    acknowledged = _acknowledged(event, events) if decision.verdict == "regression" else None
     return SuiteNights(
         series=event.series,
         night=str(event.night),
@@ -308,7 +366,7 @@ def _written(
         evidence=decision.evidence,
         line=decision.line,
         alarm=decision.alarm,
-        unacknowledged=decision.unacknowledged,
+        unacknowledged=decision.unacknowledged and acknowledged is None,
         since=since,
         named=decision.named,
         fell=tuple({"task": task, "item": item} for task, item in decision.items),
@@ -322,9 +380,24 @@ def _written(
         retry=retry,
         confirm=bool(said.get("confirm")),
         again=decision.again,
+        second=second,
+        acknowledged=acknowledged,
         target=str(said.get("target", "items")),
         claim=claim_of(said["false_alarms_per_year"]),
     )
+
+
+def _acknowledged(night: NightEvent, events: Sequence[NightEvent]) -> dict[str, Any] | None:
+    """What somebody has said of the regression of a night since."""
+    found = next((one for one in events if one.kind in (ACCEPTED, FIXED) and one.place > night.place), None)
+    if found is None:
+        return None
+    return {
+        "how": "fixed" if found.kind == FIXED else "accepted",
+        "by": found.by,
+        "date": (found.time or "")[:10] or None,
+        "reason": found.facts.get("reason"),
+    }
 
 
 # ---- the tasks of a night ----------------------------------------------------------------------------------------------------
@@ -532,8 +605,11 @@ def sentence_of(night: SuiteNights) -> str:
     weighed = "both runs of the night" if night.confirm else f"evidence {_number(night.evidence)}, an alarm from {_number(night.line)}"
     since = "" if night.since is None else f" since {night.since['date'] or night.since['night']}"
     if night.verdict == "regression":
+        if (said := night.acknowledged) is not None:
+            when, by = f" on {said['date']}" if said["date"] else "", f" by {said['by']}" if said["by"] else ""
+            return f"Regression{since}, acknowledged as {said['how']}{when}{by} ({said['reason']}): the next night is judged anew."
         if night.unacknowledged:
-            return f"Regression{since}, not acknowledged: steelyard history ack --series {night.series} --fixed or --accept."
+            return f"Regression{since}, not acknowledged: steelyard history ack --series {shlex.quote(night.series)} --fixed or --accept."
         named = f"worse: {', '.join(night.named)}" if night.named else "no single task can be named"
         return f"Regression{since}: {named} ({weighed})."
     if night.verdict == "changed":
@@ -541,6 +617,9 @@ def sentence_of(night: SuiteNights) -> str:
         return f"Changed: worse on these very items{since}{example}; not shown for new items ({weighed})."
     if night.again:
         return f"Not decided: run {', '.join(night.again)} again tonight, and check again."
+    if night.second:
+        many = len(night.second) > 1
+        return f"{', '.join(night.second)} {'were' if many else 'was'} run again; the second run{'s are' if many else ' is'} not worse."
     if night.confirm:
         return "No task had to be run again."
     return f"No alarm ({weighed})."

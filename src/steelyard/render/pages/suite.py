@@ -29,7 +29,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED
 from steelyard.render.pages.suite_nights import CHANGED as CHANGED_ITEMS
-from steelyard.render.pages.suite_nights import TONIGHT, night_case, night_lines
+from steelyard.render.pages.suite_nights import night_case, night_lines, unconfirmed_text
 from steelyard.render.pages.verdict import (
     BY_SLICE,
     IDLE,
@@ -208,7 +208,7 @@ def _nights(s: Suite) -> list[str]:
 
 
 def _unconfirmed(s: Suite) -> str:
-    return UNCONFIRMED if s.nights is None else TONIGHT
+    return UNCONFIRMED if s.nights is None else unconfirmed_text(s.nights)
 
 
 def _drawn(drawing: Forest | None) -> list[PageBlock]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 from steelyard.render.page import Fact, FactList, Notes, Page, PageCase, Section
 from steelyard.results.history import Acknowledged
 from steelyard.results.verdict import SuiteNights
 
 NAMED = 5  # items by name
 TONIGHT = "worse tonight by itself; the nights together decide"
+FIRST_RUN = "worse tonight by itself; a second run the same night decides"
+SECOND_RUN = "worse in the first run of the night, not in the second"
 CHANGED = "worse on these very items, not shown for new items"
 ACK = "steelyard history ack"
 
@@ -29,6 +33,11 @@ def since_text(night: SuiteNights) -> str:
     return f"{day} ({name})" if day else str(name)
 
 
+def unconfirmed_text(night: SuiteNights) -> str:
+    """Why a task that is worse tonight does not count as worse."""
+    return TONIGHT if not night.confirm else SECOND_RUN if night.second else FIRST_RUN
+
+
 def night_lines(night: SuiteNights) -> list[str]:
     """The night in a few lines, the claim last."""
     runs = f"{night.baseline:,} run{'' if night.baseline == 1 else 's'}"
@@ -41,8 +50,8 @@ def night_lines(night: SuiteNights) -> list[str]:
     if night.fell:
         fell = [f"{one['item']} of {one['task']}" for one in night.fell[:NAMED]]
         out.append(f"fell most: {', '.join(fell)}")
-    if night.verdict == "regression":
-        out.append(f"red until it is acknowledged: {ACK} --series {night.series} --fixed (or --accept) --reason ...")
+    if night.verdict == "regression" and night.acknowledged is None:
+        out.append(f"red until it is acknowledged: {ACK} --series {shlex.quote(night.series)} --fixed (or --accept) --reason ...")
     return [*out, f"claimed: {night.claim}"]
 
 
