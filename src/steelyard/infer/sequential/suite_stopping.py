@@ -123,8 +123,13 @@ class SuiteStopping:
         return tuple(place for place, decision in enumerate(self.decisions) if decision == "regression")
 
     @property
+    def worse(self) -> bool:
+        """Whether some task has dropped, by its own rule or by all together. Nothing that comes later takes it back."""
+        return self.pooled_worse or bool(self.named)
+
+    @property
     def looks(self) -> tuple[Mapping[str, Any], ...]:
-        """Every look: which task, its Lambda, the Lambda of all tasks together and what an alarm needs."""
+        """Every look: which task, its Lambda, and until a drop is shown that of all tasks together and what an alarm needs."""
         return tuple(self._facts)
 
     @property
@@ -150,11 +155,10 @@ class SuiteStopping:
         self._n[task] = len(given)
         self._suspicion[task] = suspicion(about, given)
         found, needed = None, None
-        if self._pool is not None and about.ends is not None:
+        if self._pool is not None and about.ends is not None and not self.worse:  # else "no task dropped" is no question any more
             self._heap[task] = counted((given + about.margin) / about.gap / self._size)
             found, needed = self._pooled()
-            # Once a task is named, "no task dropped" is no question any more.
-            self.pooled_worse = self.pooled_worse or (found <= -needed and not self.named)
+            self.pooled_worse = found <= -needed
         self._facts.append(
             {
                 "task": task,
@@ -176,11 +180,10 @@ class SuiteStopping:
 
     def _decide(self) -> str:
         decisions = self.decisions
-        worse = bool(self.named) or self.pooled_worse
-        if worse and self.stop == "first":
+        if self.worse and self.stop == "first":
             self.decision = "regression"
         elif all(decision in ENDS for decision in decisions):
-            self.decision = "regression" if worse else "pass" if set(decisions) == {"pass"} else "exhausted"
+            self.decision = "regression" if self.worse else "pass" if set(decisions) == {"pass"} else "exhausted"
         return self.decision
 
     def _pooled(self) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.errors import UsageError
+from steelyard.estimate.guard.sequential import OUTSIDE
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
@@ -303,12 +304,13 @@ def _as_task(task: TaskUnderWay) -> SuiteTask:
 def _answer(held: SuiteCourse) -> Suite:
     rule, asked = held.rule, held.asked
     verdicts = [_verdict(task, held) for task in held.tasks]
-    outcome = {"regression": "regression", "pass": "pass"}.get(rule.decision, "inconclusive")
+    decision = "regression" if rule.worse else rule.decision  # a limit ends the asking, and undoes nothing
+    outcome = {"regression": "regression", "pass": "pass"}.get(decision, "inconclusive")
     used, there = (sum(each) for each in zip(*((task.calls, _all(task)) for task in held.tasks), strict=True))
     pooled = next((look for look in reversed(rule.looks) if look["pooled"] is not None), None)
     stopping = {
         "rule": rule.plan(),
-        "decision": rule.decision,
+        "decision": decision,
         "named": [held.tasks[place].name for place in rule.named],
         "pooled": None if pooled is None else {"lambda": pooled["pooled"], "needed": pooled["pooled_needed"], "worse": rule.pooled_worse},
         "calls": used,
@@ -361,7 +363,7 @@ def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
         "alpha": task.watch.plan.alpha,
         "lambda": last.get("lambda"),
         "needed": last.get("needed"),
-        "decision": task.watch.rule.decision,
+        "decision": task.watch.rule.decision if task.watch.outside is None else OUTSIDE,
     }
 
 
@@ -399,18 +401,24 @@ def _conclusion(held: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> st
     used, there = facts["calls"], facts["calls_available"]
     calls = f"{used:,} of {there:,} calls" + (f", {there - used:,} saved" if there > used else "")
     many = len(held.tasks)
-    if held.limit is not None:
-        return f"Not decided after {calls}: {held.limit.words}."
     if outcome == "regression":
         named = facts["named"]
         shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
         how = f"Worse: {shown}." if named else "Worse together: some task dropped, but no single task can be named."
-        return f"{how} Decided after {calls}."
+        if held.limit is None:
+            return f"{how} Decided after {calls}."
+        still = sum(task.watch.rule.decision == "continue" for task in held.tasks)
+        return f"{how} Ended after {calls}: {held.limit.words}. Left open: {still:,} of {many:,} tasks."
+    if held.limit is not None:
+        return f"Not decided after {calls}: {held.limit.words}."
     if outcome == "pass":
         higher = held.tasks[0].course.bench
         worse = WORSENING[True if higher is None else higher.rule.higher_is_better]
         levels = {task.watch.plan.beta for task in held.tasks}
         level = f"level {1 - levels.pop():g}" if len(levels) == 1 else "level 1 - beta"
         return f"Every one of {many} tasks rules out a {worse} of its theta, at {level}. Decided after {calls}."
-    undecided = [task.name for task in held.tasks if task.watch.rule.decision != "pass"]
-    return f"Not decided after {calls}: {', '.join(undecided[:3])}{' and more' if len(undecided) > 3 else ''} ran out of items."
+    beyond = [f"in {task.name} {task.watch.outside.words}" for task in held.tasks if task.watch.outside is not None]
+    out = [task.name for task in held.tasks if task.watch.outside is None and task.watch.rule.decision != "pass"]
+    if out:
+        beyond.append(f"{', '.join(out[:3])}{' and more' if len(out) > 3 else ''} ran out of items")
+    return f"Not decided after {calls}: {'; '.join(beyond)}."

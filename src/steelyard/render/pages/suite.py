@@ -128,7 +128,7 @@ def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
     said = [f"calls: {facts['calls']:,} of {facts['calls_available']:,} ({facts['calls_saved']:,} saved), {how}"]
     said += [f"{task['task']}: {_likelihood(task)}" for task in facts["tasks"]]
     if (pooled := facts.get("pooled")) is not None:
-        word = "some task dropped" if pooled["worse"] else "no drop shown"
+        word = "some task dropped" if pooled["worse"] else "no drop shown before a task was named" if facts["named"] else "no drop shown"
         said.append(
             f"all tasks together: {word} (log likelihood ratio {pooled['lambda']:.2f}; {pooled['needed']:.2f} or less shows that some "
             "task dropped)"
@@ -137,7 +137,9 @@ def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _likelihood(task: Mapping[str, Any]) -> str:
-    words = {"continue": "left open", "exhausted": "out of items"}
+    if not task["n"]:
+        return f"not asked ({task['available']:,} items)"
+    words = {"continue": "left open", "exhausted": "out of items", "outside": "ended by a score outside its range"}
     said = f"{words.get(task['decision'], task['decision'])} after {task['n']:,} of {task['available']:,} items"
     if task.get("lambda") is None or task.get("needed") is None:
         return said
