@@ -15,14 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import UsageError
 from steelyard.history.entries import utc
 from steelyard.history.schema import LISTS, MAKE_NIGHTS, NIGHT_VALUES, NIGHTS, WATCHES
-from steelyard.history.store import BITS, History, MadeRun, Packed, _expanded, _of_bits, _of_doubles, pack
+from steelyard.history.store import History, MadeRun, Packed, chunks, damaged, pack, unpack_list, unpack_rows
 
 REFERENCE, NIGHT, AGAIN, ACCEPTED, FIXED = KINDS = ("reference", "night", "again", "accept", "fixed")
 COLUMNS = ("id", "series", "place", "kind", "night", "time", "by", "commit", "facts", "decision")
-AT_ONCE = 400  # values asked for in one query
 
 
 class PlaceTakenError(Exception):
@@ -174,26 +173,15 @@ def values_of(history: History, named: Iterable[Mapping[str, Any]]) -> dict[tupl
     wanted = {(str(one["values"]), one.get("contents")) for one in named}
     lists = _lists(history, {contents for _, contents in wanted if contents is not None})
     found: dict[str, tuple[Sequence[str], Sequence[float]]] = {}
-    ids: dict[str, list[str]] = {}
-    for some in _chunks(sorted({values for values, _ in wanted})):
+    for some in chunks(sorted({values for values, _ in wanted})):
         rows = history._place.run(
             f'SELECT v."digest", v."items", l."n", l."ids", v."packing", v."scores" FROM {NIGHT_VALUES} v '
             f'JOIN {LISTS} l ON l."digest" = v."items" WHERE v."digest" IN ({", ".join("?" * len(some))})',
             some,
         )
-        for digest, items, n, packed, packing, scores in rows:
-            try:
-                if items not in ids:
-                    ids[items] = json.loads(_expanded(bytes(packed)))
-                data = _expanded(bytes(scores))
-                values = _of_bits(data, int(n)) if packing == BITS else _of_doubles(data)
-                if not len(ids[items]) == len(values) == n:
-                    raise ValueError(f"{n} items, {len(ids[items])} ids and {len(values)} values")
-            except (zlib.error, ValueError, TypeError) as fault:
-                raise _damaged(str(fault)) from None
-            found[str(digest)] = (ids[items], array("d", values))
+        found |= {digest: (ids, array("d", values)) for digest, (ids, values) in unpack_rows(rows).items()}
     if lacking := sorted(values for values, contents in wanted if values not in found or (contents is not None and contents not in lists)):
-        raise _damaged(f"no values {lacking[0][:12]}")
+        raise damaged(f"no values {lacking[0][:12]}")
     return {
         (values, contents): JudgedValues(
             ids=found[values][0], values=found[values][1], contents=None if contents is None else lists[contents]
@@ -211,25 +199,10 @@ def check_series(name: Any) -> str:
 
 def _lists(history: History, digests: set[str]) -> dict[str, list[str | None]]:
     out: dict[str, list[str | None]] = {}
-    for some in _chunks(sorted(digests)):
-        for digest, data in history._place.run(
-            f'SELECT "digest", "ids" FROM {LISTS} WHERE "digest" IN ({", ".join("?" * len(some))})', some
-        ):
-            try:
-                out[str(digest)] = json.loads(_expanded(bytes(data)))
-            except (zlib.error, ValueError) as fault:
-                raise _damaged(str(fault)) from None
+    for some in chunks(sorted(digests)):
+        rows = history._place.run(f'SELECT "digest", "ids" FROM {LISTS} WHERE "digest" IN ({", ".join("?" * len(some))})', some)
+        out |= {str(digest): unpack_list(data) for digest, data in rows}
     return out
-
-
-def _chunks(names: Sequence[str]) -> Iterable[Sequence[str]]:
-    return [names[start : start + AT_ONCE] for start in range(0, len(names), AT_ONCE)]
-
-
-def _damaged(why: str) -> SourceError:
-    return SourceError(
-        f"The values of a night are damaged ({why}).", got=f"damaged data ({why})", need="what was written", hint="restore a backup"
-    )
 
 
 def _event(row: Sequence[Any]) -> NightEvent:
@@ -239,7 +212,7 @@ def _event(row: Sequence[Any]) -> NightEvent:
         said["facts"] = json.loads(said["facts"])
         said["decision"] = None if said["decision"] is None else json.loads(said["decision"])
     except ValueError as fault:
-        raise _damaged(str(fault)) from None
+        raise damaged(str(fault)) from None
     return NightEvent(**said)
 
 

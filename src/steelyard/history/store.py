@@ -9,7 +9,7 @@ import os
 import uuid
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -89,15 +89,43 @@ class MadeRun:
 
 def unpack(n: int, ids: bytes, packing: str, scores: bytes) -> dict[str, float]:
     """The scores by id, as they were packed. What does not fit together is refused."""
-    try:
-        names: Any = json.loads(_expanded(ids))
-        data = _expanded(scores)
-        values = _of_bits(data, n) if packing == BITS else _of_doubles(data)
-        if not isinstance(names, list) or not len(names) == len(values) == n:
-            raise ValueError(f"{n} items, {len(names)} ids and {len(values)} scores")
-    except (zlib.error, ValueError, TypeError) as fault:
-        raise SourceError(f"The items of the run are damaged ({fault}).", got=f"damaged data ({fault})", need="what was written") from None
+    names, values = unpack_rows([("", "", n, ids, packing, scores)])[""]
     return dict(zip(names, values, strict=True))
+
+
+def unpack_rows(rows: Iterable[Sequence[Any]]) -> dict[str, tuple[list[str], list[float]]]:
+    """Ids and scores by the name of each row; rows of the same items share one list of ids. What does not fit together is refused.
+
+    rows: name, digest of the ids, how many, ids, packing, scores, as the database has them.
+    """
+    lists: dict[str, list[str]] = {}
+    out = {}
+    for name, items, n, ids, packing, scores in rows:
+        try:
+            if items not in lists:
+                lists[items] = json.loads(_expanded(ids))
+            names, data = lists[items], _expanded(scores)
+            values = _of_bits(data, int(n)) if packing == BITS else _of_doubles(data)
+            if not isinstance(names, list) or not len(names) == len(values) == n:
+                raise ValueError(f"{n} items, {len(names)} ids and {len(values)} scores")
+        except (zlib.error, ValueError, TypeError) as fault:
+            raise damaged(str(fault)) from None
+        out[str(name)] = (names, values)
+    return out
+
+
+def unpack_list(data: bytes) -> list[Any]:
+    """A list of texts, as it was packed."""
+    try:
+        return list(json.loads(_expanded(data)))
+    except (zlib.error, ValueError, TypeError) as fault:
+        raise damaged(str(fault)) from None
+
+
+def damaged(why: str) -> SourceError:
+    return SourceError(
+        f"The items of the run are damaged ({why}).", got=f"damaged data ({why})", need="what was written", hint="restore a backup"
+    )
 
 
 def _expanded(data: bytes) -> bytes:
@@ -145,6 +173,7 @@ _BIG = array("H", [1]).tobytes() == b"\x00\x01"  # bytes are kept little end fir
 PAGE = 50
 LARGEST_PAGE = 10_000
 ROWS_AT_ONCE = 2_000
+NAMES_AT_ONCE = 400
 LISTED = tuple(name for name in COLUMNS if name != "result")  # a page does not carry whole answers
 SHORTEST = 4  # letters of an id that is cut
 
@@ -355,16 +384,10 @@ class History:
         """The scores of a run by item; None if they were not kept."""
         with self._place.reading():
             run = self._found(id_)
-            if run.outcomes is None:
-                return None
-            kept = f'SELECT l."n", l."ids", o."packing", o."scores" FROM {OUTCOMES} o JOIN {LISTS} l ON l."digest" = o."items"'
-            rows = self._place.run(f'{kept} WHERE o."run" = ?', [run.id])
-        if not rows:
-            raise SourceError(
-                f"The items of run {run.id[:8]} are missing.", got="none", need="what was written", hint="the history is damaged"
-            )
-        n, ids, packing, scores = rows[0]
-        return unpack(int(n), bytes(ids), str(packing), bytes(scores))
+        if run.outcomes is None:
+            return None
+        names, values = items_of(self, [run.id])[run.id]
+        return dict(zip(names, values, strict=True))
 
     # ---- answers, which may be dropped again ---------------------------------------------------------------------------
 
@@ -455,6 +478,26 @@ def made_run(
         }
     )
     return MadeRun(run=run, row=_row(run), packed=packed)
+
+
+def chunks(names: Sequence[str]) -> list[Sequence[str]]:
+    """Names by the few hundred, as many as one query may ask for."""
+    return [names[start : start + NAMES_AT_ONCE] for start in range(0, len(names), NAMES_AT_ONCE)]
+
+
+def items_of(history: History, ids: Sequence[str]) -> dict[str, tuple[list[str], list[float]]]:
+    """Ids and scores of runs whose items were kept, by the whole id of the run; runs of the same items share one list of ids."""
+    found: dict[str, tuple[list[str], list[float]]] = {}
+    kept = f'SELECT o."run", o."items", l."n", l."ids", o."packing", o."scores" FROM {OUTCOMES} o JOIN {LISTS} l ON l."digest" = o."items"'
+    for some in chunks(ids):
+        with history._place.reading():
+            rows = history._place.run(f'{kept} WHERE o."run" IN ({", ".join("?" * len(some))})', some)
+        found |= unpack_rows(rows)
+    if lacking := [id_ for id_ in ids if id_ not in found]:
+        raise SourceError(
+            f"The items of run {lacking[0][:8]} are missing.", got="none", need="what was written", hint="the history is damaged"
+        )
+    return found
 
 
 def every_row(history: History, **asked: Any) -> Iterator[Sequence[Any]]:
