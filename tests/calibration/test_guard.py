@@ -25,7 +25,8 @@ from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.suite.check_suite import SuiteCheck, judged
+from steelyard.questions.suite.check_suite import judged
+from steelyard.questions.suite.suite_file import SuiteCheck
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from steelyard.errors import UsageError
-from steelyard.history.address import OFF
+from steelyard.history.address import OFF, parse_address
 from steelyard.history.store import History, open_history
 from steelyard.reference.config import Config, find_config
 
@@ -20,6 +20,12 @@ def history_place(history: str | None, config: Config) -> tuple[str, Path | None
     if config.history is None or config.history.lower() == OFF:
         return None
     return config.history, (config.path or Path.cwd()).absolute().parent
+
+
+def history_is_new(place: tuple[str, Path | None]) -> bool:
+    """Whether the file of a history is yet to be made."""
+    address = parse_address(*place)
+    return address.path is not None and not os.path.exists(address.path)
 
 
 def opened(history: str | History | None, config: str | os.PathLike[str] | None = None) -> History:

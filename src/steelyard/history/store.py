@@ -40,6 +40,10 @@ BITS, DOUBLES = "bits", "doubles"
 _LARGEST = 1 << 30  # bytes of ids or scores: what claims to unpack to more is no history of ours
 
 
+class NoRunsError(SourceError):
+    """A database that no run was ever put into."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
     """The ids and scores of a run, in the order of the ids. `digest` says both; two runs that share it had the same outcomes."""
@@ -226,7 +230,7 @@ class History:
     def _prepare(self, *, writable: bool, create: bool) -> None:
         found = self.version
         if found == 0 and not create:
-            raise SourceError(
+            raise NoRunsError(
                 f"The database {self.shown} has no runs of steelyard.",
                 got="a database without runs of steelyard",
                 need="a history",

@@ -169,9 +169,10 @@ class Verdict(Result):
 class PooledSuite(ResultPart):
     """What the guards of a suite show together. `share` of alpha is for the pooled test over `m` tasks, the rest for the tasks alone.
 
-    `verdict` is pass, regression, or unconfirmed: only the pooled test rejects, and noise that a whole run shares (`phi`, known if
-    several runs are on record) could explain that. `p_value` is that of the suite, `named` are the tasks that are worse, and at
-    least `at_least` are, if tasks vary independently. `mean_change` weighs every task by its precision; up is good.
+    `verdict` is pass, regression, or unconfirmed: only the pooled test rejects, and noise that a whole run shares (`phi`) could explain
+    that. phi is known if it rests on earlier runs, each held against those before it: `phi_recorded` on record from the second on, and
+    `phi_history` healthy ones in the history. `p_value` is that of the suite, `named` are the tasks that are worse, and at least
+    `at_least` are, if tasks vary independently. `mean_change` weighs every task by its precision; up is good.
     """
 
     verdict: str
@@ -182,6 +183,8 @@ class PooledSuite(ResultPart):
     share: float
     phi: float
     phi_known: bool
+    phi_recorded: int = 0
+    phi_history: int = 0
     at_least: int
     named: tuple[str, ...] = ()
     suspicious: str | None = None

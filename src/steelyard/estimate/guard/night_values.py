@@ -66,7 +66,7 @@ def night_values(
     worst = ends[0] if ends is not None else 0.0
     now = settle_missing(like_reference(run.items, past, metric), missing, worst_score=worst)[0]
     contents = dict(zip(recorded.keys, recorded.content, strict=True))
-    up = _up(metric, verdict)
+    up = _up(metric, verdict.higher_is_better)
     if isinstance(metric, RepeatsMetric):
         earlier = [made] if (made := _of_tries(past, metric, up, contents)) is not None else []
         tonight = _of_tries(now, metric, up, _contents_of(run.items))
@@ -88,10 +88,31 @@ def cannot_watch(verdict: Verdict, why: str, hint: str) -> DataError:
     )
 
 
-def _up(metric: Metric, verdict: Verdict) -> float:
+def recorded_values(
+    place: ReferenceLocation, entry: Entry, name: str, *, higher_is_better: bool, hashed: bool = False
+) -> tuple[float, tuple[JudgedValues, ...]] | None:
+    """(what turns a score so that up is good, the recorded runs turned so), by the ids that the history keeps; hashed: as it hashes them.
+
+    None where there are no items on record, or the metric is no mean over items of their scores.
+    """
+    entry, recorded = with_outcomes(place, entry)
+    if recorded is None or recorded.weight is not None or entry.sums is not None:
+        return None
+    past = outcomes.to_items(recorded)
+    metric = metric_of(name, past)
+    if isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
+        return None
+    up = _up(metric, higher_is_better)
+    runs = _by_run(past, metric, up, {})
+    if hashed and not recorded.hashed:
+        runs = [JudgedValues(ids=[outcomes.hash_id(one) for one in run.ids], values=run.values) for run in runs]
+    return (up, tuple(runs)) if runs else None
+
+
+def _up(metric: Metric, higher_is_better: bool) -> float:
     """What turns an item's number so that up is good. Of labels it is right or wrong, whatever the metric counts."""
     good = metric.higher_is_better or metric.family == "table"
-    return 1.0 if good == (verdict.higher_is_better == metric.higher_is_better) else -1.0
+    return 1.0 if good == (higher_is_better == metric.higher_is_better) else -1.0
 
 
 def _by_run(items: Items, metric: Metric, up: float, contents: Mapping[str, str | None]) -> list[JudgedValues]:

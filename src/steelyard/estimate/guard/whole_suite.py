@@ -86,15 +86,30 @@ def _reference_z(pairs: Pairs, values: FloatArray) -> tuple[float, ...] | None:
     return tuple(out)
 
 
-def judge_verdicts(verdicts: Sequence[Verdict], alpha: float, *, advisory: Sequence[bool], waived: Sequence[bool]) -> SuiteJudgement:
-    """All verdicts as one family. `advisory` ones, and those whose p-value is not judged, stay outside; `waived` ones are never named."""
+def judge_verdicts(
+    verdicts: Sequence[Verdict], alpha: float, *, advisory: Sequence[bool], waived: Sequence[bool], history: Sequence[float] = ()
+) -> SuiteJudgement:
+    """All verdicts as one family. `advisory` ones, and those whose p-value is not judged, stay outside; `waived` ones are never named.
+
+    history: pooled z of earlier healthy runs, beside those of the runs on record.
+    """
+    family = _family(verdicts, advisory)
     alike = len({verdict.scale for verdict in verdicts}) == 1  # changes in percent and in points have no mean
     tasks = [
         _evidence(verdict, advisory=aside, waived=excused, change=alike)
         for verdict, aside, excused in zip(verdicts, advisory, waived, strict=True)
     ]
-    family = [verdict for verdict, task in zip(verdicts, tasks, strict=True) if task.informative and not task.advisory]
-    return judge_tasks(tasks, alpha=alpha, earlier=_earlier(family))
+    return judge_tasks(tasks, alpha=alpha, earlier=[*_earlier(family), *history])
+
+
+def recorded_z(verdicts: Sequence[Verdict], advisory: Sequence[bool]) -> list[float]:
+    """The pooled z of the runs on record, each against those before it; none with one run."""
+    return _earlier(_family(verdicts, advisory))
+
+
+def _family(verdicts: Sequence[Verdict], advisory: Sequence[bool]) -> list[Verdict]:
+    found = [(one, _evidence(one, advisory=aside, waived=False, change=False)) for one, aside in zip(verdicts, advisory, strict=True)]
+    return [verdict for verdict, task in found if task.informative and not task.advisory]
 
 
 def _evidence(verdict: Verdict, *, advisory: bool, waived: bool, change: bool) -> TaskEvidence:
@@ -117,11 +132,15 @@ def _evidence(verdict: Verdict, *, advisory: bool, waived: bool, change: bool) -
 
 
 def _earlier(family: Sequence[Verdict]) -> list[float]:
-    """The pooled z of the recorded runs, from the second on, as far as at least half of the tasks have them."""
+    """The pooled z of the recorded runs, from the second on, as far as at least half of the tasks have them.
+
+    A task of which nothing differed says nothing (z is 0 exactly), and does not make the others look quieter than they are.
+    """
     known = [verdict.details.reference_z or () for verdict in family]
     out = []
     for at in range(max((len(each) for each in known), default=0)):
         there = [each[at] for each in known if at < len(each)]
         if 2 * len(there) >= len(family):
-            out.append(math.fsum(there) / math.sqrt(len(there)))
+            telling = [z for z in there if z]
+            out.append(math.fsum(telling) / math.sqrt(len(telling)) if telling else 0.0)
     return out

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import settle_ratio
+from steelyard.history.entries import utc
 from steelyard.history.store import MadeRun, made_run
 from steelyard.reference.changes import who
 from steelyard.reference.config import Config
@@ -27,19 +28,24 @@ def runs_of_suite(
     suite: Suite, parts: Sequence[Mapping[str, Any]], config: Config, directory: str | os.PathLike[str] | None, commit: str | None
 ) -> tuple[list[MadeRun], list[str]]:
     """The runs of a suite, ready to be added to a history in one go; what there is to say of them."""
-    made, warnings, by = [], [], who()
+    made, warnings, by, now = [], [], who(), utc()  # runs of one moment belong together
     for each, part in zip(suite.verdicts, parts, strict=True):
         own, why = own_facts(each, part, config, directory)
         if why is not None:
             warnings.append(f"{each.task} {each.model}: {why}")
-        made.append(made_run(each, by=by, commit=commit, **own))
+        made.append(made_run(each, by=by, commit=commit, time=now, **own))
     return made, warnings
 
 
 def own_facts(
     result: Any, part: Mapping[str, Any], config: Config, directory: str | os.PathLike[str] | None
 ) -> tuple[dict[str, Any], str | None]:
-    """The items and the protocol of a result, as the history takes them; and why there are no items, if that is to be said."""
+    """The items and the protocol of a result, as the history takes them; and why there are no items, if that is to be said.
+
+    part: where the result was read from; `own` in it is what this function gave before, so that nothing is read twice.
+    """
+    if "own" in part:
+        return part["own"]  # type: ignore[no-any-return]
     sources = sources_of(result, part["sources"])
     items, why = _items(result, sources, part["columns"] or {}, config, directory)
     return {"items": items, "protocol": {**_noted(sources), **(part["protocol"] or {})}}, why

@@ -45,6 +45,7 @@ class SuiteJudgement:
     share: float
     phi: float
     phi_known: bool
+    phi_runs: int  # earlier runs that phi was learned from
     m: int
     alpha: float
     adjusted: tuple[float | None, ...]
@@ -102,6 +103,7 @@ def judge_tasks(
         share=share,
         phi=phi,
         phi_known=df is not None,
+        phi_runs=len(earlier or ()),
         m=len(family),
         alpha=alpha,
         adjusted=tuple(None if task.advisory else own.get(i, 1.0) for i, task in enumerate(tasks)),

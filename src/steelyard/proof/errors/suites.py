@@ -16,7 +16,8 @@ from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.decision import decide
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
 from steelyard.proof.trials import told
-from steelyard.questions.suite.check_suite import SuiteCheck, judged
+from steelyard.questions.suite.check_suite import judged
+from steelyard.questions.suite.suite_file import SuiteCheck
 from steelyard.results.comparison import Test
 from steelyard.results.verdict import WORSE, Verdict
 

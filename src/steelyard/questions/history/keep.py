@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.past.kept_run import is_lasting, keeps_hashes, metric_name, on_record, own_facts, sources_of
 from steelyard.estimate.past_runs import history_place
+from steelyard.history.entries import utc
 from steelyard.history.store import History, open_history
 from steelyard.options import documented
 from steelyard.reference.changes import commit_of, who
@@ -17,9 +18,6 @@ from steelyard.reference.config import Config, find_config
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun
 from steelyard.results.verdict import Suite
-
-if TYPE_CHECKING:
-    pass
 
 
 @documented(
@@ -63,7 +61,7 @@ def keep_run(
     if isinstance(result, Evaluation):
         results = list(result.pairs)
     read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
-    facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd())}
+    facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd()), "time": utc()}  # runs of one moment belong together
     warnings: list[str] = []
     added = []
     with open_history(place[0], base=place[1]) as store:

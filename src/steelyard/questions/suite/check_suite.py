@@ -3,79 +3,33 @@
 from __future__ import annotations
 
 import datetime
-import glob
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.run import HOW, OF_MODELS
-from steelyard.errors import AmbiguityError, SourceError, SteelyardError, UsageError
-from steelyard.estimate.guard.whole_suite import judge_verdicts
-from steelyard.evaluate.task.presets import PRESET
+from steelyard.errors import SteelyardError, UsageError
+from steelyard.estimate.guard.whole_suite import judge_verdicts, recorded_z
+from steelyard.estimate.past.kept_run import own_facts
+from steelyard.estimate.past_runs import history_is_new, history_place
+from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE, SuiteJudgement
-from steelyard.late_dataclass import dataclass
-from steelyard.options import LOG_CHOICES, RUN_COLUMNS, RUN_KEYWORDS, checked, coin_flips, did_you_mean, documented
+from steelyard.options import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
-from steelyard.questions.suite.budget import judge_night, night_asked, read_budget
+from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
-from steelyard.reference.config import TIERS
+from steelyard.questions.suite.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite
+from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
 from steelyard.results.verdict import PooledSuite, Suite, Verdict
 
-OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier", "budget")
-OF_LOG = ("score", *(one.name for one in LOG_CHOICES))  # which part of a log is the result
-OF_CHECK = (
-    *("task", "model", "spec", "result", "value", "tier", "waiver", "metric", "positive", "scale", "alpha", "beta", "sigma", "theta"),
-    *("margin", "recovery", "num_samples", "target", "range", "unmatched", "missing", "protocol", "columns", "ratio", "run"),
-    *("by", "critical_slices", "again"),
-    *OF_LOG,
-)
-# What a check that runs a model says about it, in its table `run`: `steelyard run --suite` evaluates it, `check --suite` cannot.
-# a suite keeps no keys, and says how to treat what is missing for the check, not for the run
-OF_RUN = (
-    "task",
-    "model",
-    "data",
-    "name",
-    "output",
-    "prices",
-    *(name for name in (*HOW, *OF_MODELS) if name not in ("missing", "unmatched", "key", "seeds")),
-)
-COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
-POOLED = "pooled"  # all tasks together and each among all, by closed testing
-CORRECTIONS = (POOLED, "holm", "bonferroni", "none")
 UNCONFIRMED = (
     "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation that they share is not known, so this is not confirmed; "
-    "record two or more runs per task, or run again"
+    "record two or more runs per task, or keep earlier runs in a history"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteCheck:
-    """One check of a suite, as the file says it."""
-
-    options: Mapping[str, Any]
-    tier: str
-    waiver: Mapping[str, Any] | None
-    run: Mapping[str, Any] | None = None
-    again: str | None = None  # of a budget with confirm: the second run of the same night
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFile:
-    """A suite file as it was read: its checks, and what it says of all of them."""
-
-    file: Path
-    guards: Sequence[SuiteCheck]
-    alpha: float
-    name: str | None
-    where: Mapping[str, Any]
-    warnings: Sequence[str]
 
 
 @documented(
@@ -169,43 +123,26 @@ def suite_and_sources(
 
     None: it was a night of a series, and is in the history already.
     """
-    file = Path(path)
-    plain = _read(file)
-    head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
-    alpha = checked("alpha", head.get("alpha", 0.05))
-    warnings = coin_flips(alpha=alpha)
-    correction = str(head.get("correction", POOLED))
-    if correction not in CORRECTIONS:
-        raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
-    checks = plain.get("checks", [])
-    if not isinstance(checks, list):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
-    guards = [_guard(i, one, head, file) for i, one in enumerate(checks, 1)]
-    if not guards:
-        raise SourceError(f"The suite {file.name!r} has no [[checks]].", got="no [[checks]]", need="at least one")
-    _refuse_twice(guards, file)
-    where: dict[str, Any] = {"directory": directory if directory is not None else _relative(head.get("directory"), file)}
-    where["config"] = config if config is not None else _relative(head.get("config"), file)
+    read = read_suite(path, directory=directory, config=config)
+    guards, where, warnings = read.guards, read.where, read.warnings
     if together is not None:
-        if (head.get("budget") is not None or night is not None) and series != "none":
+        if (read.budget is not None or night is not None) and series != "none":
             raise UsageError(
                 "A suite that stops when it is decided cannot be a night: its items depend on its answers.",
                 got="a budget of nights and until='decided'",
                 need="complete runs, or no budget",
                 hint="series='none' leaves the night out",
             )
-        named = None if head.get("name") is None else str(head["name"])
-        read = SuiteFile(file=file, guards=guards, alpha=alpha, name=named, where=where, warnings=warnings)
         return together(read), {**where, "parts": [_read_from(guard) for guard in guards]}
     if evaluate is None and any(guard.run is not None for guard in guards):
         raise UsageError(
-            f"The suite {file.name!r} has a check that runs a model; steelyard check does not run models.",
+            f"The suite {read.file.name!r} has a check that runs a model; steelyard check does not run models.",
             got="a check that runs a model",
             need="steelyard run",
-            hint=f"steelyard run --suite {file.name}",
+            hint=f"steelyard run --suite {read.file.name}",
         )
     asked = night_asked(
-        read_budget(head.get("budget"), file),
+        read.budget,
         series=series,
         night=night,
         history=history,
@@ -223,8 +160,12 @@ def suite_and_sources(
         for guard in guards
     ]
     day = today or datetime.datetime.now(datetime.UTC).date()
-    suite = judged(guards, verdicts, alpha, correction, head.get("name"), day, warnings, nightly=asked is not None)
     parts = [_read_from(guard) for guard in guards]
+    earlier: list[float] = []
+    if asked is None and read.correction == POOLED and len(guards) > 1:
+        aside = [not TIERS[guard.tier].fails for guard in guards]
+        earlier, parts = _earlier_z(verdicts, parts, aside, read, history, warnings)
+    suite = judged(guards, verdicts, read.alpha, read.correction, read.name, day, warnings, nightly=asked is not None, earlier=earlier)
     if asked is None:
         return suite, {**where, "parts": parts}
 
@@ -237,6 +178,51 @@ def suite_and_sources(
         return made, _read_from(second)
 
     return judge_night(suite, parts, asked, where, again), None
+
+
+def _earlier_z(
+    verdicts: Sequence[Verdict],
+    parts: Sequence[dict[str, Any]],
+    aside: Sequence[bool],
+    read: SuiteFile,
+    history: str | None,
+    warnings: list[str],
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """The pooled z of earlier healthy runs in the history, and the parts with what was read of them. Without a history: none.
+
+    A history that cannot be read is a warning: the verdict then knows what is on record alone.
+    """
+    config = find_config(Path.cwd(), None if read.where["config"] is None else Path(read.where["config"]))
+    place = history_place(history, config)
+    if place is None:
+        return [], list(parts)
+    from steelyard.estimate.past.earlier_runs import MOST, earlier_runs, healthy_z, suite_task
+
+    directory = read.where["directory"]
+    tasks, tonight, known = [], {}, []
+    for verdict, part, out in zip(verdicts, parts, aside, strict=True):
+        own = own_facts(verdict, part, config, directory)
+        known.append({**part, "own": own})
+        if out or verdict.details.z is None or own[0]["items"] is None:
+            continue
+        about: dict[str, Any] = {"higher_is_better": verdict.higher_is_better, "reference": verdict.reference}
+        spec = {key: str(value) for key, value in verdict.spec.items()}
+        one = suite_task(
+            verdict.task, verdict.model, spec, verdict.metric, config=config, directory=directory, protocol=own[0]["protocol"], **about
+        )
+        if one is not None:
+            tasks.append(one)
+            tonight[one.key] = pack(own[0]["items"]).digest
+    if not tasks:
+        return [], known
+    try:
+        with open_history(place[0], base=place[1], create=False) as store:
+            runs = earlier_runs(store, tasks, most=MOST)
+    except SteelyardError as fault:
+        if not history_is_new(place) and not isinstance(fault, NoRunsError):
+            warnings.append(f"the earlier runs in the history could not be read: {fault}")
+        return [], known
+    return healthy_z(runs, tasks, recorded=recorded_z(verdicts, aside), alpha=read.alpha, tonight=tonight), known
 
 
 def _second(guard: SuiteCheck) -> SuiteCheck | None:
@@ -271,159 +257,6 @@ def _read_from(guard: SuiteCheck) -> dict[str, Any]:
     return {"sources": [] if place is None else [place], "columns": columns, "protocol": said.get("protocol"), **of_items}
 
 
-# ---- reading the file --------------------------------------------------------------------------------------------------------
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        plain = tomllib.loads(file.read_bytes().decode("utf-8"))
-    except OSError as fault:
-        raise SourceError(f"cannot read the suite {str(file)!r}", got=fault.strerror or str(fault), need="a TOML file") from fault
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise SourceError(f"cannot read the suite {str(file)!r}", got=str(fault), need="valid TOML") from fault
-    return _checked("the file", plain, ("suite", "checks"), file)
-
-
-def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} is {type(table).__name__}", need="a table")
-    for key in table:
-        if key not in known:
-            got = f"{key!r} in {what}"
-            raise SourceError(
-                f"cannot read the suite {file.name!r}", got=got, need=f"one of {', '.join(known)}", hint=did_you_mean(key, known)
-            )
-    return dict(table)
-
-
-def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path) -> SuiteCheck:
-    what = f"check {number}"
-    one = _checked(what, table, OF_CHECK, file)
-    lacking = [name for name in ("task", "model") if not isinstance(one.get(name), str)]
-    if lacking:
-        raise SourceError(
-            f"In the suite {file.name!r}, {what} has no {' and no '.join(lacking)}.",
-            got=f"{what} without {' and '.join(lacking)}",
-            need="both",
-        )
-    given = [name for name in ("result", "value", "run") if name in one]
-    if len(given) != 1:
-        got = f"{what} with {' and '.join(given) if given else 'none of them'}"
-        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
-    tier = one.pop("tier", head.get("tier", "critical"))
-    if not isinstance(tier, str) or tier not in TIERS:
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
-    waiver = _waiver(one.pop("waiver", None), what, file)
-    columns = _checked(f"columns of {what}", one.pop("columns", {}), COLUMNS_OF_A_RUN, file)
-    for name in ("spec", "protocol"):
-        if not isinstance(one.get(name, {}), dict):
-            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
-    part = {name: one.pop(name) for name in OF_LOG if name in one}
-    if part and "result" not in one:
-        got = f"{next(iter(part))} without a result in {what}"
-        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="a log to choose in")
-    if "score" in part and "score" in columns:
-        raise SourceError(f"In the suite {file.name!r}, {what} has score twice.", got=f"score twice in {what}", need="it once")
-    columns = {**columns, **part}
-    if columns and "value" in one:
-        raise SourceError(
-            f"In the suite {file.name!r}, {what} has columns beside a value; they need a result to be read from.",
-            got=f"columns beside a value in {what}",
-            need="a result to read them from",
-        )
-    if "result" in one:
-        one["source"] = _result(str(one.pop("result")), what, file)
-    run, again = one.pop("run", None), one.pop("again", None)
-    if again is not None and not isinstance(again, str):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"again = {again!r} in {what}", need="a path")
-    return SuiteCheck(
-        options={**one, **columns},
-        tier=tier,
-        waiver=waiver,
-        run=None if run is None else _run(run, what, file),
-        again=None if again is None else str(_relative(again, file)),
-    )
-
-
-def _refuse_twice(guards: Sequence[SuiteCheck], file: Path) -> None:
-    """The same run held against the same reference twice would count twice in the correction, and hide what one of them finds."""
-    seen: dict[str, int] = {}
-    for number, guard in enumerate(guards, 1):
-        about = {name: guard.options.get(name) for name in ("task", "model", "spec", "source", "value")}
-        first = seen.setdefault(repr((about, guard.run)), number)
-        if first != number:
-            raise SourceError(
-                f"In the suite {file.name!r}, check {number} asks the same as check {first} ({about['task']}, {about['model']}).",
-                got=f"check {number} asks what check {first} asks ({about['task']}, {about['model']})",
-                need="each check once: the correction counts them",
-                hint="leave one out: the correction counts them",
-            )
-
-
-def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
-    """What to evaluate: a task file beside the suite file, and a model."""
-    run = _checked(f"run of {what}", table, OF_RUN, file)
-    lacking = [name for name in ("task", "model") if not isinstance(run.get(name), str)]
-    if lacking:
-        raise SourceError(
-            f"In the suite {file.name!r}, the run of {what} has no {' and no '.join(lacking)}.",
-            got=f"the run of {what} without {' and '.join(lacking)}",
-            need="both",
-        )
-    beside: dict[str, Any] = {}
-    for name in ("task", "data", "output"):
-        if not isinstance(run.get(name, ""), str):
-            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {run[name]!r} in the run of {what}", need="a path")
-        if name in run and not run[name].startswith(("python:", PRESET)) and "://" not in run[name]:
-            beside[name] = str(_relative(run[name], file))
-    return {**run, **beside}
-
-
-def _waiver(table: Any, what: str, file: Path) -> dict[str, Any] | None:
-    """A waiver has a reason and a day on which it ends; without either it would be a way to forget."""
-    if table is None:
-        return None
-    one = _checked(f"waiver of {what}", table, ("reason", "until"), file)
-    until, reason = one.get("until"), one.get("reason")
-    if isinstance(until, str):
-        try:
-            until = datetime.date.fromisoformat(until)
-        except ValueError:
-            until = None
-    if isinstance(until, datetime.datetime):
-        until = until.date()
-    if not isinstance(until, datetime.date) or not isinstance(reason, str) or not reason.strip():
-        raise SourceError(
-            f"cannot use the waiver of {what} in {file.name!r}",
-            got=f"reason {reason!r}, until {one.get('until')!r}",
-            need="a reason and a date",
-            hint='waiver = {reason = "bug 123", until = 2026-12-31}',
-        )
-    return {"reason": reason, "until": until.isoformat()}
-
-
-def _result(pattern: str, what: str, file: Path) -> str:
-    """The one file that a pattern names, relative to the suite file."""
-    full = pattern if os.path.isabs(pattern) else os.path.join(glob.escape(str(file.parent)), pattern)
-    if not glob.has_magic(pattern):
-        return pattern if os.path.isabs(pattern) else str(file.parent / pattern)
-    found = sorted(glob.glob(full, recursive=True))
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise SourceError(
-            f"No file matches {pattern!r}, the result of {what} in {file.name!r}.", got=f"no file for {pattern!r}", need="exactly one"
-        )
-    shown = ", ".join(os.path.relpath(name, file.parent) for name in found[:5])
-    raise AmbiguityError(
-        f"{len(found)} files match the result of {what} in {file.name!r}: {shown}.", got=f"{len(found)} files: {shown}", need="exactly one"
-    )
-
-
-def _relative(path: Any, file: Path) -> Path | None:
-    return None if path is None else file.parent / str(path)
-
-
 # ---- judging --------------------------------------------------------------------------------------------------------------------
 
 
@@ -437,10 +270,12 @@ def judged(
     warnings: list[str],
     *,
     nightly: bool = False,
+    earlier: Sequence[float] = (),
 ) -> Suite:
     """The verdict of the whole. The family is every non-advisory guard whose p-value is judged, waived ones included.
 
-    nightly: one night of many, which have the last word: nothing is said of what it leaves unconfirmed.
+    nightly: one night of many, which have the last word: nothing is said of what it leaves unconfirmed. earlier: pooled z of earlier
+    healthy runs in the history.
     """
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
@@ -451,9 +286,9 @@ def judged(
         aside = [not TIERS[guard.tier].fails or early for guard, early in zip(guards, stopped, strict=True)]
         own = [i for i in family if stopped[i]]
         rest = (len(family) - len(own)) / len(family) if own and len(own) < len(family) else 1.0  # of alpha, for those that are pooled
-        found = judge_verdicts(verdicts, alpha * rest, advisory=aside, waived=in_force)
+        found = judge_verdicts(verdicts, alpha * rest, advisory=aside, waived=in_force, history=earlier)
         adjusted = {i: None if (p := found.adjusted[i]) is None else min(1.0, p / rest) for i in family}
-        whole = _whole(found, verdicts, rest)
+        whole = _whole(found, verdicts, rest, len(earlier))
         for i in own:
             # When a run stops depends on what it saw, so its difference belongs in no heap: its own p-value, by its share of alpha.
             adjusted[i] = min(1.0, (verdicts[i].p_decisive or 0.0) * len(family))
@@ -517,8 +352,8 @@ def judged(
     )
 
 
-def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict], rest: float) -> PooledSuite:
-    """What the suite shows together, with tasks by their names. `rest`: the part of alpha that it was judged by."""
+def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict], rest: float, in_history: int) -> PooledSuite:
+    """What the suite shows together, with tasks by their names. rest: the part of alpha that it was judged by. in_history: runs there."""
     names = [f"{verdict.task} {verdict.model}" for verdict in verdicts]
     return PooledSuite(
         verdict=found.verdict,
@@ -529,6 +364,8 @@ def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict], rest: float) -> P
         share=found.share,
         phi=found.phi,
         phi_known=found.phi_known,
+        phi_recorded=found.phi_runs - in_history,
+        phi_history=in_history,
         at_least=found.at_least,
         named=tuple(names[i] for i in found.named),
         suspicious=None if found.suspicious is None else names[found.suspicious],

@@ -119,7 +119,12 @@ def pooled_text(s: Suite) -> list[str]:
         said += f"; most suspicious: {found.suspicious}"
     if found.mean_change is not None:
         said += f"; mean change {score_text(s.verdicts[0])(found.mean_change)}"
-    return [said if found.phi_known else f"{said}; run-to-run variation that tasks share is not known"]
+    if not found.phi_known:
+        said += "; run-to-run variation that tasks share is not known"
+    elif found.phi_history:
+        many = f"{found.phi_history:,} earlier run{'' if found.phi_history == 1 else 's'}"
+        said += f"; run-to-run variation that tasks share is known from {many} in the history"
+    return [said]
 
 
 def _stopped_text(facts: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,221 @@
+"""Earlier runs of a suite, as the history has them: put together run by run, and each held against the runs before it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.night_values import recorded_values
+from steelyard.history.entries import REFERENCE, canonical
+from steelyard.history.nights import JudgedValues
+from steelyard.history.store import History, items_of
+from steelyard.infer.nights.answers import TaskAnswers, TaskRun
+from steelyard.infer.suite.closed_testing import TaskEvidence, judge_tasks
+from steelyard.reference.config import Config
+from steelyard.reference.lookup import load, locate, matched
+from steelyard.results.history import PastRun
+
+MOST = 30  # earlier runs that say how much a whole run varies
+TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it; those of one suite at the same moment
+COMMANDS = ("check", "run")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastTask:
+    """One task of a suite: how the history names its runs, the runs on record, and what turns its scores so that up is good.
+
+    reference: what a run must have been held against, as the history says it; None: whatever it was. protocol: likewise.
+    """
+
+    key: str
+    task: str
+    model: str
+    spec: Mapping[str, Any]
+    metric: str
+    up: float
+    recorded: tuple[JudgedValues, ...]
+    reference: Mapping[str, Any] | None = None
+    protocol: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRun:
+    """A run of a suite in the history: of each task that it has, the stored run and its values, up is good."""
+
+    time: str
+    commit: str | None
+    runs: Mapping[str, PastRun]
+    tasks: Mapping[str, TaskRun]
+
+    def outcomes(self) -> dict[str, str | None]:
+        """What tells its answers from others."""
+        return {key: run.outcomes for key, run in self.runs.items()}
+
+
+def task_key(task: str, model: str, spec: Mapping[str, Any]) -> str:
+    """How a task of a suite is named beside the others."""
+    said = ",".join(f"{key}={value}" for key, value in sorted(spec.items()))
+    return f"{task} {model}" + (f" {said}" if said else "")
+
+
+def suite_task(
+    task: str,
+    model: str,
+    spec: Mapping[str, Any],
+    metric: str,
+    *,
+    higher_is_better: bool,
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+    reference: Mapping[str, Any] | None = None,
+    protocol: Mapping[str, str] | None = None,
+) -> PastTask | None:
+    """A task with its runs on record; None where it has no items on record, or is no mean over its items."""
+    try:
+        place = locate(task, directory, config.path)
+        entry = matched(place, model, spec, load(place, model)).entry
+        found = recorded_values(place, entry, metric, higher_is_better=higher_is_better, hashed=config.ids == "hashed")
+    except SteelyardError:
+        return None
+    if found is None:
+        return None
+    said = None if reference is None else {name: reference[name] for name in REFERENCE if reference.get(name) is not None}
+    return PastTask(
+        key=task_key(task, model, spec),
+        task=task,
+        model=model,
+        spec=spec,
+        metric=metric,
+        up=found[0],
+        recorded=found[1],
+        reference=said,
+        protocol=None if protocol is None else _told(protocol),
+    )
+
+
+def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None = None) -> list[EarlierRun]:
+    """The complete runs of these tasks whose items were kept, oldest first; `most` of them, the newest.
+
+    Checks that were stored at the same moment are one run; so are those of one commit that follow one another within an hour, each
+    task once. The same answers again on the same commit are a retry, and count once.
+    """
+    stored = [(task.key, run) for task in tasks for run in _stored(store, task, most)]
+    stored.sort(key=lambda pair: (pair[1].time, pair[1].id))
+    groups: list[dict[str, PastRun]] = []
+    for key, run in stored:
+        last = None if not groups else list(groups[-1].values())[-1]
+        if last is None or key in groups[-1] or not _together(last, run):
+            groups.append({})
+        groups[-1][key] = run
+    known: set[Any] = set()
+    once = []
+    for group in groups:
+        about = (next(iter(group.values())).commit, tuple(sorted((key, str(run.outcomes)) for key, run in group.items())))
+        if about not in known:
+            known.add(about)
+            once.append(group)
+    once = once if most is None else once[-most:]
+    values = items_of(store, sorted({run.id for group in once for run in group.values()}))
+    up = {task.key: task.up for task in tasks}
+    return [
+        EarlierRun(
+            time=next(iter(group.values())).time,
+            commit=next(iter(group.values())).commit,
+            runs=group,
+            tasks={key: TaskRun(ids=values[run.id][0], values=up[key] * np.asarray(values[run.id][1]) + 0.0) for key, run in group.items()},
+        )
+        for group in once
+    ]
+
+
+def _stored(store: History, task: PastTask, most: int | None) -> list[PastRun]:
+    """The runs of a task that can be held against one another, newest first."""
+    out: list[PastRun] = []
+    after = None
+    while True:
+        page, after, _ = store.runs(task=task.task, model=task.model, spec=task.spec, metric=task.metric, limit=most or 1000, after=after)
+        out += [run for run in page if _comparable(run, task)]
+        if after is None or (most is not None and len(out) >= most):
+            return out if most is None else out[:most]
+
+
+def _comparable(run: PastRun, task: PastTask) -> bool:
+    if run.command not in COMMANDS or run.outcomes is None or (run.tally or {}).get("stopped"):
+        return False
+    if task.reference is not None and dict(run.reference or {}) != dict(task.reference):
+        return False
+    return task.protocol is None or _told(run.protocol) == dict(task.protocol)
+
+
+def _told(protocol: Mapping[str, Any]) -> dict[str, str]:
+    """A protocol without the digest of its items, which come and go."""
+    return {key: str(value) for key, value in protocol.items() if key != "items"}
+
+
+def _together(last: PastRun, run: PastRun) -> bool:
+    if last.time == run.time:
+        return True
+    return last.commit == run.commit and datetime.fromisoformat(run.time) - datetime.fromisoformat(last.time) <= TOGETHER
+
+
+# ---- how much a whole run varies ---------------------------------------------------------------------------------------------
+
+
+def healthy_z(
+    runs: Sequence[EarlierRun],
+    tasks: Sequence[PastTask],
+    *,
+    recorded: Sequence[float],
+    alpha: float,
+    tonight: Mapping[str, str],
+) -> list[float]:
+    """The pooled z of earlier runs that did not alarm, each against the runs on record and the healthy ones before it.
+
+    recorded: the pooled z of the runs on record. tonight: the outcomes of each task now, as the history names them: the very same
+    answers, stored by a check before this one, say nothing. A run that would not have passed as a suite, by alpha, is left out: a
+    regression must not teach what is usual, or it would pass when it is checked for the third time. That cuts off a little of the tail
+    that tells how much runs vary: with ten earlier runs and a true phi of 1, 2, 4 the pooled test takes .004, .019, .035 for its .015,
+    where it would take .004, .018, .026 with all of them. Tasks on which nothing differs have no z; a run without any counts as 0.
+    Reference: Stouffer1949.
+    """
+    answers = {task.key: TaskAnswers() for task in tasks}
+    for task in tasks:
+        for place, one in enumerate(task.recorded):
+            own = answers[task.key]
+            own.add(-1 - place, own.column(TaskRun(ids=one.ids, values=one.values)))
+            own.extend_baseline(-1 - place)
+    out: list[float] = []
+    for place, run in enumerate(runs):
+        if all(tonight.get(key) == digest for key, digest in run.outcomes().items()):
+            continue
+        columns = {key: answers[key].column(one) for key, one in run.tasks.items()}
+        found = {key: bag for key, column in columns.items() if (bag := answers[key].against_baseline(column, [0, place])) is not None}
+        telling = [one for one in found.values() if one.informative]
+        evidence = [TaskEvidence(p_value=one.p_value, z=one.z - one.mean_z) for one in telling]
+        if judge_tasks(evidence, alpha=alpha, earlier=[*recorded, *out]).verdict != "pass":
+            continue
+        for key, column in columns.items():
+            answers[key].add(place, column)
+            answers[key].extend_baseline(place)
+        if 2 * len(found) >= len(tasks):
+            out.append(math.fsum(one.z for one in evidence) / math.sqrt(len(evidence)) if evidence else 0.0)
+    return out
+
+
+def with_reference(task: PastTask, run: TaskRun) -> PastTask:
+    """The task as if this run were the one on record."""
+    return replace(task, recorded=(JudgedValues(ids=run.ids, values=np.asarray(run.values).tolist()),))
+
+
+def spec_of(spec: Mapping[str, Any] | None) -> dict[str, str]:
+    """A spec as the history has it: texts."""
+    import json
+
+    return dict(json.loads(canonical(spec)))
