@@ -11,12 +11,14 @@ def simulate_(given: Given) -> None:
     """Replay the stored nights of a suite with several budgets: which nights would have alarmed?
 
     Nights are stored by `check --suite` with a budget and a history. The first row is as they were judged; a further row has its
-    number of false alarms a year from the first night on. Nothing is changed in the history.
+    number of false alarms a year from the first night on. With --suite, --task or --model the ordinary runs in the history are
+    taken for nights, so that a budget can be tried before it is adopted. Nothing is changed in the history.
 
     \b
     Examples:
       steelyard history simulate
       steelyard history simulate --series main --false-alarms 0.1 --false-alarms 1 --false-alarms 4
+      steelyard history simulate --suite suite.toml --false-alarms 1 --false-alarms 12
       steelyard history simulate --nights 90 --format markdown
       steelyard history simulate --history sqlite:///runs.db -o nights.html
     """

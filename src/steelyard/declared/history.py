@@ -87,6 +87,13 @@ SIMULATE = (
     ),
     Option(name="series", metavar="NAME", help="Series of nights, if the history has several."),
     Option(
+        name="suite",
+        kind="file",
+        help="A suite file: its stored runs are taken for nights, to try a budget before it has one.  [default: nights of a series]",
+    ),
+    Option(name="task", metavar="NAME", help="Take the stored runs of this task for nights; with a suite, only this task of it."),
+    Option(name="model", metavar="NAME", help="Take the stored runs of this model for nights; with a suite, only this model of it."),
+    Option(
         name="false_alarms",
         type=float,
         metavar="RATE",
@@ -100,6 +107,7 @@ SIMULATE = (
         help="What a regression is about: new items of this kind, or these very items.  [default: as the suite says]",
     ),
     Option(name="nights", type=int, least=1, help="Count only the newest nights; earlier ones are their baseline.  [default: all]"),
+    Option(name="directory", metavar="DIR", help="With a suite, task or model: where the references are.  [default: from steelyard.toml]"),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
 

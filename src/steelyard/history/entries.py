@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from steelyard.errors import DataError, UsageError, with_article
@@ -134,6 +134,12 @@ def canonical(pairs: Mapping[str, Any] | None) -> str:
 
 def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def moments(many: int) -> list[str]:
+    """A time for each run of a suite: one moment for all, a microsecond apart, so that they stand together and in their order."""
+    now = datetime.now(UTC)
+    return [utc(now + timedelta(microseconds=place)) for place in range(many)]
 
 
 def utc(moment: datetime | str | None = None, *, what: str = "the time") -> str:

@@ -83,7 +83,10 @@ class BudgetOutcome(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class NightSimulation(Result):
-    """The stored nights of a suite, replayed with one or more budgets. `times` and `nights` go with `evidence` of each budget."""
+    """The stored nights of a suite, replayed with one or more budgets. `times` and `nights` go with `evidence` of each budget.
+
+    ordinary: the nights are ordinary runs of a suite, which no budget has judged; every regression is taken as accepted at once.
+    """
 
     KIND = "nights"
 
@@ -93,6 +96,7 @@ class NightSimulation(Result):
     nights: tuple[str, ...]
     times: tuple[str, ...]
     earlier: int
+    ordinary: bool = False
     budgets: tuple[BudgetOutcome, ...]
     acknowledgements: tuple[NightAcknowledgement, ...] = ()
     claim: str = ""

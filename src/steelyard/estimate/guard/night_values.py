@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, SteelyardError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import settle_ratio
 from steelyard.estimate.guard.source import keyed_alike, like_reference, metric_of, read_run
 from steelyard.history.nights import JudgedValues
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
+from steelyard.metrics.catalogue import parse
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
@@ -66,7 +67,7 @@ def night_values(
     worst = ends[0] if ends is not None else 0.0
     now = settle_missing(like_reference(run.items, past, metric), missing, worst_score=worst)[0]
     contents = dict(zip(recorded.keys, recorded.content, strict=True))
-    up = _up(metric, verdict.higher_is_better)
+    up = up_of(metric, verdict.higher_is_better)
     if isinstance(metric, RepeatsMetric):
         earlier = [made] if (made := _of_tries(past, metric, up, contents)) is not None else []
         tonight = _of_tries(now, metric, up, _contents_of(run.items))
@@ -102,14 +103,23 @@ def recorded_values(
     metric = metric_of(name, past)
     if isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
         return None
-    up = _up(metric, higher_is_better)
+    up = up_of(metric, higher_is_better)
     runs = _by_run(past, metric, up, {})
     if hashed and not recorded.hashed:
         runs = [JudgedValues(ids=[outcomes.hash_id(one) for one in run.ids], values=run.values) for run in runs]
     return (up, tuple(runs)) if runs else None
 
 
-def _up(metric: Metric, higher_is_better: bool) -> float:
+def mean_metric(name: str) -> Metric | None:
+    """The metric by its name, as the mean of what each item scored; None if it is no such mean. A name that nobody knows is a score's."""
+    try:
+        metric = parse(name)
+    except SteelyardError:
+        return parse("mean")
+    return None if isinstance(metric, RepeatsMetric) or not metric.mean_of_items else metric
+
+
+def up_of(metric: Metric, higher_is_better: bool) -> float:
     """What turns an item's number so that up is good. Of labels it is right or wrong, whatever the metric counts."""
     good = metric.higher_is_better or metric.family == "table"
     return 1.0 if good == (higher_is_better == metric.higher_is_better) else -1.0

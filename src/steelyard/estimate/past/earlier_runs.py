@@ -5,25 +5,28 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from steelyard.errors import SteelyardError
-from steelyard.estimate.guard.night_values import recorded_values
-from steelyard.history.entries import REFERENCE, canonical
-from steelyard.history.nights import JudgedValues
+from steelyard.estimate.guard.night_values import mean_metric, recorded_values, up_of
+from steelyard.estimate.past.nights import NightBudget, StoredNight
+from steelyard.history.entries import REFERENCE
+from steelyard.history.nights import NIGHT, JudgedValues
+from steelyard.history.nights import REFERENCE as REFERENCE_EVENT
 from steelyard.history.store import History, items_of
 from steelyard.infer.nights.answers import TaskAnswers, TaskRun
+from steelyard.infer.nights.watch import Night
 from steelyard.infer.suite.closed_testing import TaskEvidence, judge_tasks
 from steelyard.reference.config import Config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.results.history import PastRun
 
 MOST = 30  # earlier runs that say how much a whole run varies
-TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it; those of one suite at the same moment
+TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it of one another
 COMMANDS = ("check", "run")
 
 
@@ -77,10 +80,12 @@ def suite_task(
     reference: Mapping[str, Any] | None = None,
     protocol: Mapping[str, str] | None = None,
 ) -> PastTask | None:
-    """A task with its runs on record; None where it has no items on record, or is no mean over its items."""
+    """A task with its runs on record; None where it has no items on record, is no mean over its items, or has another reference by now."""
     try:
         place = locate(task, directory, config.path)
         entry = matched(place, model, spec, load(place, model)).entry
+        if reference is not None and entry.recorded != reference.get("recorded"):
+            return None
         found = recorded_values(place, entry, metric, higher_is_better=higher_is_better, hashed=config.ids == "hashed")
     except SteelyardError:
         return None
@@ -100,11 +105,39 @@ def suite_task(
     )
 
 
+def newest_kept(store: History, task: str, model: str, spec: Mapping[str, Any]) -> PastRun | None:
+    """The newest run of a task whose items were kept; None where there is none."""
+    after = None
+    while True:
+        page, after, _ = store.runs(task=task, model=model, spec=spec, after=after)
+        found = next((run for run in page if run.command in COMMANDS and run.outcomes is not None), None)
+        if found is not None or after is None:
+            return found
+
+
+def task_alone(newest: PastRun) -> PastTask | None:
+    """A task by its stored runs alone, without runs on record; None if its metric is no mean over items."""
+    metric = mean_metric(newest.metric)
+    if metric is None:
+        return None
+    return PastTask(
+        key=task_key(newest.task, newest.model, newest.spec),
+        task=newest.task,
+        model=newest.model,
+        spec=newest.spec,
+        metric=newest.metric,
+        up=up_of(metric, newest.higher_is_better),
+        recorded=(),
+        reference=newest.reference,
+        protocol=_told(newest.protocol),
+    )
+
+
 def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None = None) -> list[EarlierRun]:
     """The complete runs of these tasks whose items were kept, oldest first; `most` of them, the newest.
 
-    Checks that were stored at the same moment are one run; so are those of one commit that follow one another within an hour, each
-    task once. The same answers again on the same commit are a retry, and count once.
+    Checks of one commit that follow one another within an hour, each task once, are one run; a suite stores its checks at one moment.
+    The same answers again on the same commit are a retry, and count once.
     """
     stored = [(task.key, run) for task in tasks for run in _stored(store, task, most)]
     stored.sort(key=lambda pair: (pair[1].time, pair[1].id))
@@ -160,8 +193,6 @@ def _told(protocol: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _together(last: PastRun, run: PastRun) -> bool:
-    if last.time == run.time:
-        return True
     return last.commit == run.commit and datetime.fromisoformat(run.time) - datetime.fromisoformat(last.time) <= TOGETHER
 
 
@@ -209,13 +240,35 @@ def healthy_z(
     return out
 
 
-def with_reference(task: PastTask, run: TaskRun) -> PastTask:
-    """The task as if this run were the one on record."""
-    return replace(task, recorded=(JudgedValues(ids=run.ids, values=np.asarray(run.values).tolist()),))
+# ---- ordinary runs as nights -------------------------------------------------------------------------------------------------
 
 
-def spec_of(spec: Mapping[str, Any] | None) -> dict[str, str]:
-    """A spec as the history has it: texts."""
-    import json
+def as_nights(runs: Sequence[EarlierRun], tasks: Sequence[PastTask], budget: NightBudget) -> list[StoredNight]:
+    """Ordinary runs of a suite as the events of a series: what the series starts from, then a night for each run.
 
-    return dict(json.loads(canonical(spec)))
+    A task without runs on record starts from its first stored run, which then is no night.
+    """
+    recorded = {task.key: [TaskRun(ids=one.ids, values=one.values) for one in task.recorded] for task in tasks}
+    nights: list[tuple[EarlierRun, dict[str, TaskRun]]] = []
+    for run in runs:
+        first = {key: one for key, one in run.tasks.items() if not recorded[key]}
+        for key, one in first.items():
+            recorded[key].append(one)
+        if rest := {key: one for key, one in run.tasks.items() if key not in first}:
+            nights.append((run, rest))
+    recorded = {key: own for key, own in recorded.items() if own}
+    if not recorded:
+        return []
+    most = max(len(own) for own in recorded.values())
+    reference = tuple(
+        Night(run=f"reference {i + 1}", tasks={key: own[i] for key, own in recorded.items() if i < len(own)}) for i in range(most)
+    )
+    events = [StoredNight(id="", place=0, kind=REFERENCE_EVENT, time=runs[0].time if runs else "", reference=reference)]
+    for place, (run, values) in enumerate(nights, 1):
+        name = next(iter(run.runs.values())).id
+        stored = {key: run.runs[key].id for key in values}
+        night = Night(run=name, tasks=values, commit=run.commit)
+        events.append(
+            StoredNight(id=name, place=place, kind=NIGHT, time=run.time, commit=run.commit, night=night, budget=budget, runs=stored)
+        )
+    return events

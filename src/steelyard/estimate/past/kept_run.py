@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import settle_ratio
-from steelyard.history.entries import utc
+from steelyard.history.entries import moments
 from steelyard.history.store import MadeRun, made_run
 from steelyard.reference.changes import who
 from steelyard.reference.config import Config
@@ -28,12 +28,12 @@ def runs_of_suite(
     suite: Suite, parts: Sequence[Mapping[str, Any]], config: Config, directory: str | os.PathLike[str] | None, commit: str | None
 ) -> tuple[list[MadeRun], list[str]]:
     """The runs of a suite, ready to be added to a history in one go; what there is to say of them."""
-    made, warnings, by, now = [], [], who(), utc()  # runs of one moment belong together
-    for each, part in zip(suite.verdicts, parts, strict=True):
+    made, warnings, by = [], [], who()
+    for each, part, time in zip(suite.verdicts, parts, moments(len(parts)), strict=True):
         own, why = own_facts(each, part, config, directory)
         if why is not None:
             warnings.append(f"{each.task} {each.model}: {why}")
-        made.append(made_run(each, by=by, commit=commit, time=now, **own))
+        made.append(made_run(each, by=by, commit=commit, time=time, **own))
     return made, warnings
 
 

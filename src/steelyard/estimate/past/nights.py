@@ -117,12 +117,14 @@ def replay(
     runs_per_year: float | None = None,
     target: str | None = None,
     known: dict[Any, Any] | None = None,
+    accepted: bool = False,
 ) -> Replayed:
     """replay(nights_of(store, series)) -> Replayed: every night judged again, in order, by what is stored.
 
     Without settings each night has the budget it was judged with, and the decisions are those that were made then. With a setting,
     all nights are judged as if it had been so from the first; an acknowledgement of a regression that then is none does nothing.
     known: one dict for several replays of the same nights, so that what does not depend on the budget is worked out once.
+    accepted: every regression is accepted the night it is found, so that each change alarms once.
     """
     given = {"false_alarms": false_alarms_per_year, "runs_per_year": runs_per_year, "target": target}
     other = {name: value for name, value in given.items() if value is not None}
@@ -138,6 +140,8 @@ def replay(
         elif decision is not None:
             judged.append(one)
             decisions.append(decision)
+        if accepted and watch.red:
+            watch.accept()
     assert watch is not None  # the first event is a reference
     return Replayed(watch=watch, nights=tuple(judged), decisions=tuple(decisions))
 

@@ -1,4 +1,4 @@
-"""Evidence of a change that adds up over nights: Shiryaev-Roberts detectors of four strengths, and a chart that dates the change."""
+"""Evidence of a change that adds up over nights: Shiryaev-Roberts detectors of four strengths, and charts that date the change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from steelyard.infer.suite.pooled import common_excess
 
 FloatArray = npt.NDArray[np.float64]
 STRENGTHS = np.array([0.5, 1.0, 2.0, 4.0])  # falls, in deviations of a night, that the four detectors are tuned to
-ALLOWANCE = 0.5  # of the chart that dates a change
 HELD_BACK = 14  # newest nights that do not teach what noise is usual: a fall must not explain itself away
 ALWAYS_TEACH = 5  # but the first nights of all always do
 POOL_SHARE = 0.5  # of the evidence of a suite that is the pool's
@@ -55,6 +54,19 @@ def moved(evidence: FloatArray, v: float) -> FloatArray:
     [1.455, 1.6487, 1.0, 0.0183]
     """
     return np.asarray((1 + evidence) * np.exp(STRENGTHS * v - STRENGTHS**2 / 2))
+
+
+def charted(charts: FloatArray, v: float) -> FloatArray:
+    """The four charts that date a change, after one more night: C <- max(0, C + d v - d^2 / 2), a chart for each strength.
+
+    A chart is the log-likelihood ratio of a fall of that strength, begun on the night after the chart last stood at 0; so of all
+    nights and strengths, the highest chart and its last 0 are the most likely. One chart, tuned to a fall of one deviation, would take
+    healthy nights that happened to be a little low for part of a large fall. Reference: Page1954.
+
+    >>> [float(x) for x in charted(np.array([0.1, 0.0, 0.0, 0.0]), 1.5)]
+    [0.725, 1.0, 1.0, 0.0]
+    """
+    return np.maximum(0.0, charts + STRENGTHS * v - STRENGTHS**2 / 2)
 
 
 def suite_evidence(pool: FloatArray, tasks: FloatArray) -> float:

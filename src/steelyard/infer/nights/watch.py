@@ -19,10 +19,10 @@ from steelyard.errors import UsageError
 from steelyard.infer.nights.answers import TaskAnswers, TaskRun, check_run
 from steelyard.infer.nights.bag import BagEvidence
 from steelyard.infer.nights.detector import (
-    ALLOWANCE,
     POOL_SHARE,
     STRENGTHS,
     alarm_line,
+    charted,
     confirm_level,
     first_stage,
     moved,
@@ -40,7 +40,7 @@ LONGEST = 30  # nights since a change that are averaged
 GATE_SHARE, GATE_ALPHA = 0.5, 0.05  # of the test on new items after an alarm
 SHOWN = 10  # items that fell most, by name
 TARGETS = ("items", "runs")
-FORMAT = 1
+FORMAT = 2
 ENOUGH_NIGHTS = 20  # before the correlation of consecutive nights is told
 ALIKE = 3.0  # standard errors of that correlation from which nights are called alike
 
@@ -93,13 +93,13 @@ class NightDecision:
 
 
 class Unit:
-    """A task, or the pool: its earlier z, its four detectors, and the chart that dates a change."""
+    """A task, or the pool: its earlier z, its four detectors, and the four charts that date a change."""
 
     def __init__(self) -> None:
         self.z: list[tuple[int, float]] = []
         self.detectors: FloatArray = np.zeros(len(STRENGTHS))
-        self.chart = 0.0
-        self.zero = -1  # the run at which the chart last stood at 0
+        self.charts: FloatArray = np.zeros(len(STRENGTHS))
+        self.zeros = [-1] * len(STRENGTHS)  # the run at which each chart last stood at 0
 
     def earlier(self) -> list[float]:
         return [z for _, z in self.z]
@@ -109,23 +109,31 @@ class Unit:
         v, _ = shortfall(z, teaching(self.earlier()))
         self.z.append((run, z))
         self.detectors = moved(self.detectors, v)
-        self.chart = max(0.0, self.chart + v - ALLOWANCE)
-        if self.chart == 0:
-            self.zero = run
+        self.charts = charted(self.charts, v)
+        self.zeros = [run if chart == 0 else zero for chart, zero in zip(self.charts, self.zeros, strict=True)]
         return v
 
+    def last_healthy(self) -> int:
+        """The run after which the change most likely began: where the highest chart last stood at 0."""
+        return self.zeros[int(np.argmax(self.charts))]
+
     def restart(self, run: int) -> None:
-        self.detectors, self.chart, self.zero = np.zeros(len(STRENGTHS)), 0.0, run
+        self.detectors, self.charts, self.zeros = np.zeros(len(STRENGTHS)), np.zeros(len(STRENGTHS)), [run] * len(STRENGTHS)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"z": [list(pair) for pair in self.z], "detectors": self.detectors.tolist(), "chart": self.chart, "zero": self.zero}
+        return {
+            "z": [list(pair) for pair in self.z],
+            "detectors": self.detectors.tolist(),
+            "charts": self.charts.tolist(),
+            "zeros": list(self.zeros),
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Unit:
         out = cls()
         out.z = [(int(run), float(z)) for run, z in plain["z"]]
         out.detectors = np.array(plain["detectors"], float)
-        out.chart, out.zero = float(plain["chart"]), int(plain["zero"])
+        out.charts, out.zeros = np.array(plain["charts"], float), [int(run) for run in plain["zeros"]]
         return out
 
 
@@ -137,7 +145,7 @@ class NightlyWatch:
     are tested for new items (`judge_tasks`, half of 5% for the pool): regression, or changed. A regression stands until
     `accept` or `fixed`. Values are turned so that up is good. Assumes: runs are independent from night to night, and nothing but
     chance differs between them. Under that, on average at most about `false_alarms` a year, over the whole suite.
-    Reference: ShinRamdasRinaldo2024; VovkPetej2021; Page1954 for the chart.
+    Reference: ShinRamdasRinaldo2024; VovkPetej2021; Page1954 for the charts.
 
     >>> ids, right = [str(i) for i in range(40)], np.arange(40) < 36
     >>> watch = NightlyWatch([Night(run="r1", tasks={"t": TaskRun(ids=ids, values=right)})])
@@ -370,12 +378,13 @@ class NightlyWatch:
         return self._decided(run, verdict, **said)
 
     def _since_change(self, place: int) -> list[int]:
-        """The nights since the chart of the strongest unit last stood at 0: tonight at least, thirty at most."""
+        """The nights since the highest chart of the strongest unit last stood at 0: tonight at least, thirty at most."""
         share = (1 - POOL_SHARE) / max(1, len(self.watched))
         units = [(POOL_SHARE * float(self.pool.detectors.mean()), self.pool)]
         units += [(share * float(self.units[name].detectors.mean()), self.units[name]) for name in self.watched]
         strongest = max(units, key=lambda pair: pair[0])[1]
-        first = min((at for at, _ in strongest.z if at > strongest.zero), default=place)  # nights without it say nothing of it
+        after = strongest.last_healthy()
+        first = min((at for at, _ in strongest.z if at > after), default=place)  # nights without it say nothing of it
         return [*[at for at in self.baseline if at >= first and at != place][1 - LONGEST :], place]
 
     def _gate(self, since: Sequence[int], healthy: Sequence[float]) -> tuple[SuiteJudgement, tuple[tuple[str, str], ...]]:
@@ -419,7 +428,7 @@ class NightlyWatch:
         for name in night.tasks:
             if name not in self.tasks:
                 self.tasks[name], self.units[name] = TaskAnswers(), Unit()
-                self.units[name].zero = len(self.runs) - 1
+                self.units[name].restart(len(self.runs) - 1)
         columns = {name: self.tasks[name].column(run) for name, run in night.tasks.items()}
         self.runs.append((night.run, night.commit))
         return len(self.runs) - 1, columns

@@ -10,7 +10,7 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.estimate.past.kept_run import is_lasting, keeps_hashes, metric_name, on_record, own_facts, sources_of
 from steelyard.estimate.past_runs import history_place
-from steelyard.history.entries import utc
+from steelyard.history.entries import moments
 from steelyard.history.store import History, open_history
 from steelyard.options import documented
 from steelyard.reference.changes import commit_of, who
@@ -61,17 +61,17 @@ def keep_run(
     if isinstance(result, Evaluation):
         results = list(result.pairs)
     read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
-    facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd()), "time": utc()}  # runs of one moment belong together
+    facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd())}
     warnings: list[str] = []
     added = []
     with open_history(place[0], base=place[1]) as store:
-        for each, part in zip(results, read_from, strict=True):
+        for each, part, time in zip(results, read_from, moments(len(results)), strict=True):
             own, why = own_facts(each, part, found, directory)
             if why is not None:
                 warnings.append(f"{each.task} {each.model}: {why}" if len(results) > 1 else why)
             own_spec = spec if isinstance(each, Evaluation) and each.verdict is None else None
             try:
-                added.append(store.append(each, spec=own_spec, **own, **facts))
+                added.append(store.append(each, spec=own_spec, time=time, **own, **facts))
             except SteelyardError as fault:
                 if not added:
                     raise

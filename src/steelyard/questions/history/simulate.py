@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from steelyard.declared.history import SIMULATE
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.past.nights import Replayed, StoredNight, night_series, nights_of, replay
+from steelyard.estimate.past.earlier_runs import PastTask, as_nights, earlier_runs, newest_kept, suite_task, task_alone, task_key
+from steelyard.estimate.past.nights import NightBudget, Replayed, StoredNight, night_series, nights_of, replay
 from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED
+from steelyard.history.overview import MOST, SeriesLine, series_page
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.options import documented, number, whole
+from steelyard.questions.suite.suite_file import read_suite, waived_now
+from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
 from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget
 
@@ -29,44 +35,72 @@ def simulate_nights(
     history: str | History | None = None,
     *,
     series: str | None = None,
+    suite: str | os.PathLike[str] | None = None,
+    task: str | None = None,
+    model: str | None = None,
     false_alarms: float | Sequence[float] | None = None,
     runs_per_year: float | None = None,
     target: str | None = None,
     nights: int | None = None,
+    directory: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
 ) -> NightSimulation:
     """What the stored nights of a suite give with other budgets of false alarms.
 
     Every night is judged again, in order, by what is stored of it. The first row is as it was judged; each further one has its
     budget from the first night on. A regression stands until somebody acknowledges it: stored acknowledgements count where a
-    regression then stands, and the nights until then are not judged.
+    regression then stands, and the nights until then are not judged. With a suite, task or model, the ordinary runs in the history are
+    taken for nights, whether or not there ever was a budget; nobody has acknowledged anything then, so each regression is taken as
+    accepted the night it is found, and every change alarms once.
     """
     asked = _budgets(false_alarms)
     most = None if nights is None else whole("nights", nights)
     if runs_per_year is not None:
         number("runs_per_year", runs_per_year, above=0)
+    ordinary = suite is not None or task is not None or model is not None
+    if ordinary and series is not None:
+        raise UsageError(
+            "A series has its own nights; a suite, task or model takes the ordinary runs for nights.",
+            got="a series and a suite, task or model",
+            need="one of the two",
+        )
+    if directory is not None and not ordinary:
+        raise UsageError(
+            "directory is about references, and the nights of a series have theirs stored.",
+            got="directory without a suite, task or model",
+            need="one of them",
+            hint="leave it out",
+        )
+    warnings: list[str] = []
     store = opened(history, config)
     try:
-        name = _one_series(store, series)
-        stored = nights_of(store, name)
+        if ordinary:
+            name, stored = _ordinary(store, suite, task, model, directory, config, target, warnings)
+        else:
+            name = _one_series(store, series)
+            stored = nights_of(store, name)
         place = store.shown
     finally:
         if store is not history:
             store.close()
     if not any(one.night is not None for one in stored):
-        raise DataError(f"The series {name!r} has a reference, but no nights yet.", got="no nights", need="at least one night")
+        what = f"The suite {name!r} has no stored runs that could be nights." if ordinary else f"The series {name!r} has no nights yet."
+        raise DataError(what, got="no nights", need="at least one night")
     year = float(runs_per_year or [one for one in stored if one.night is not None][-1].budget.runs_per_year)
     for budget in asked:
         alarm_line(budget, year)
-    other: dict[str, Any] = {"runs_per_year": runs_per_year, "target": target, "known": {}}
+    other: dict[str, Any] = {"runs_per_year": runs_per_year, "target": target, "known": {}, "accepted": ordinary}
     as_it_was = replay(stored, **other)
     last = as_it_was.nights[-1].budget.false_alarms_per_year
-    if false_alarms is None and all(one.budget.false_alarms_per_year == last for one in as_it_was.nights):
+    if ordinary or (false_alarms is None and all(one.budget.false_alarms_per_year == last for one in as_it_was.nights)):
         asked = [budget for budget in asked if budget != last]  # it is the first row already
-    budgets = [_outcome(as_it_was, last, year, most, as_judged=runs_per_year is None and target is None)]
-    budgets += [_outcome(replay(stored, false_alarms_per_year=budget, **other), budget, year, most) for budget in asked]
+    budgets = [_outcome(as_it_was, last, year, most, as_judged=not ordinary and runs_per_year is None and target is None)]
+    if ordinary and false_alarms is not None and last not in _budgets(false_alarms):
+        budgets = []  # nobody has asked for it
+    others = [replay(stored, false_alarms_per_year=budget, **other) for budget in asked]
+    budgets += [_outcome(found, budget, year, most) for found, budget in zip(others, asked, strict=True)]
     shown = as_it_was.nights[-most:] if most is not None else as_it_was.nights
-    first, claim = shown[0].place, claim_of(last)
+    first, claim = shown[0].place, claim_of(budgets[0].false_alarms_per_year)
     return NightSimulation(
         place=place,
         series=name,
@@ -74,13 +108,100 @@ def simulate_nights(
         nights=tuple(one.night.run for one in shown if one.night is not None),
         times=tuple(one.time for one in shown),
         earlier=len(as_it_was.nights) - len(shown),
+        ordinary=ordinary,
         budgets=tuple(budgets),
         acknowledgements=tuple(_acknowledgement(one) for one in stored if one.kind in (ACCEPTED, FIXED) and one.place > first),
         claim=f"{claim[0].upper()}{claim[1:]}. {NOT_CLAIMED}",
-        conclusion=_conclusion(name, shown, budgets[0], _red_since(as_it_was)),
-        warnings=tuple(_doubts(as_it_was, shown)),
+        conclusion=_conclusion(name, shown, budgets[0], None if ordinary else _red_since(as_it_was)),
+        warnings=(*warnings, *_doubts(as_it_was, shown)),
         signature=signature.write({"n": len(shown), "goal": "nights"}),
     )
+
+
+# ---- ordinary runs ---------------------------------------------------------------------------------------------------------------
+
+
+def _ordinary(
+    store: History,
+    suite: str | os.PathLike[str] | None,
+    task: str | None,
+    model: str | None,
+    directory: str | os.PathLike[str] | None,
+    config: str | os.PathLike[str] | None,
+    target: str | None,
+    warnings: list[str],
+) -> tuple[str, list[StoredNight]]:
+    """(a name, the stored runs of the tasks that are meant as nights)."""
+    budget = NightBudget(target=target or "items")
+    where: dict[str, Any] = {"directory": directory, "config": config}
+    if suite is None:
+        name = " ".join(one for one in (task, model) if one is not None)
+        asked = [(line.task, line.model, line.spec) for line in _every_series(store, task, model)]
+    else:
+        read = read_suite(suite, directory=directory, config=config, results=False)
+        where, name = dict(read.where), read.name or read.file.name
+        if read.budget is not None:
+            own = read.budget
+            budget = replace(budget, false_alarms_per_year=own.false_alarms_per_year, runs_per_year=own.runs_per_year)
+        meant = [one for one in read.guards if TIERS[one.tier].fails and not waived_now(one)]
+        asked = [(one.options["task"], one.options["model"], one.options.get("spec") or {}) for one in meant]
+        asked = [(t, m, spec) for t, m, spec in asked if task in (None, t) and model in (None, m)]
+    asked = list({task_key(t, m, spec): (t, m, spec) for t, m, spec in asked}.values())
+    found = find_config(Path.cwd(), None if where["config"] is None else Path(where["config"]))
+    tasks = [one for t, m, spec in asked if (one := _past_task(store, t, m, spec, found, where["directory"], warnings)) is not None]
+    if not tasks:
+        raise DataError(
+            f"The history {store.shown} has no runs of {name!r} with their items.",
+            got="no stored runs that could be nights",
+            need="runs that were checked with a history",
+            hint="steelyard check --suite FILE --history URL stores them",
+        )
+    return name, as_nights(earlier_runs(store, tasks), tasks, budget)
+
+
+def _every_series(store: History, task: str | None, model: str | None) -> list[SeriesLine]:
+    out: list[SeriesLine] = []
+    while True:
+        page, total = series_page(store, task=task, model=model, limit=MOST, skip=len(out), drawn=1)
+        out += page
+        if len(out) >= total or not page:
+            return out
+
+
+def _past_task(
+    store: History,
+    task: str,
+    model: str,
+    spec: Mapping[str, Any],
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+    warnings: list[str],
+) -> PastTask | None:
+    """The task as its newest stored run knows it: held against what is on record, else against its own first run."""
+    newest = newest_kept(store, task, model, spec)
+    if newest is None:
+        warnings.append(f"{task_key(task, model, spec)} has no stored runs with items, and is no part of the nights")
+        return None
+    one = suite_task(
+        task,
+        model,
+        newest.spec,
+        newest.metric,
+        higher_is_better=newest.higher_is_better,
+        config=config,
+        directory=directory,
+        reference=newest.reference,
+        protocol=newest.protocol,
+    )
+    if one is None:
+        one = task_alone(newest)
+        if one is None:
+            warnings.append(f"{task_key(task, model, spec)}: {newest.metric} is no mean over items, so it is no part of the nights")
+        else:
+            warnings.append(
+                f"{one.key}: its stored runs were held against another reference than the one on record; the first stands for it"
+            )
+    return one
 
 
 def _budgets(asked: Any) -> list[float]:
@@ -104,7 +225,10 @@ def _one_series(store: History, series: str | None) -> str:
             hint=f"series={known[0]!r}",
         )
     raise DataError(
-        f"The history {store.shown} has no nights.", got="no nights", need="a suite that was checked with a budget and a history"
+        f"The history {store.shown} has no nights.",
+        got="no nights",
+        need="a suite that was checked with a budget and a history",
+        hint="name a suite, task or model to take its ordinary runs for nights",
     )
 
 

@@ -21,7 +21,7 @@ from steelyard.options import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
-from steelyard.questions.suite.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite
+from steelyard.questions.suite.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
 from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
 from steelyard.results.verdict import PooledSuite, Suite, Verdict
@@ -280,7 +280,7 @@ def judged(
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
     stopped = [(verdict.details.stopping or {}).get("n_saved", 0) > 0 for verdict in verdicts]
-    in_force = [guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= today for guard in guards]
+    in_force = [waived_now(guard, today) for guard in guards]
     whole = None
     if correction == POOLED:
         aside = [not TIERS[guard.tier].fails or early for guard, early in zip(guards, stopped, strict=True)]

@@ -104,6 +104,12 @@ def read_suite(
     )
 
 
+def waived_now(guard: SuiteCheck, today: datetime.date | None = None) -> bool:
+    """Whether a waiver of the check is in force."""
+    day = today or datetime.datetime.now(datetime.UTC).date()
+    return guard.waiver is not None and datetime.date.fromisoformat(guard.waiver["until"]) >= day
+
+
 def _read(file: Path) -> dict[str, Any]:
     try:
         plain = tomllib.loads(file.read_bytes().decode("utf-8"))

@@ -35,7 +35,7 @@ def nights_page(r: NightSimulation, _: object) -> Page:
             Section(title="Budgets", blocks=[_budgets(r)]),
             Section(title="Alarms", blocks=[_alarms(alarms)] if alarms else []),
             Section(title="Acknowledgements", blocks=[_acknowledged(r)] if r.acknowledgements else []),
-            Section(title="What is claimed", blocks=[Notes(pairs=[("claim", r.claim), ("line", _line_said(r))])]),
+            Section(title="What is claimed", blocks=[Notes(pairs=[("claim", r.claim), ("line", _line_said(r)), *_ordinary(r)])]),
         ),
         warnings=r.warnings,
         signature=r.signature,
@@ -49,6 +49,15 @@ def _line_said(r: NightSimulation) -> str:
         f"a night alarms when the evidence reaches {r.budgets[0].line:,.6g}: runs a year ({r.runs_per_year:g}) over false alarms a year; "
         "then it starts again at 0"
     )
+
+
+def _ordinary(r: NightSimulation) -> list[tuple[str, str]]:
+    if not r.ordinary:
+        return []
+    said = (
+        "No budget has judged these runs: every complete run in the history is taken for a night, and each regression as accepted at once."
+    )
+    return [("runs", said)]
 
 
 def _budgets(r: NightSimulation) -> PageTable:
