@@ -20,7 +20,7 @@ from steelyard.history.entries import utc
 from steelyard.history.schema import LISTS, MAKE_NIGHTS, NIGHT_VALUES, NIGHTS, WATCHES
 from steelyard.history.store import History, MadeRun, Packed, chunks, damaged, pack, unpack_list, unpack_rows
 
-REFERENCE, NIGHT, AGAIN, ACCEPTED, FIXED = KINDS = ("reference", "night", "again", "accept", "fixed")
+REFERENCE, JOINED, NIGHT, AGAIN, ACCEPTED, FIXED = ("reference", "joined", "night", "again", "accept", "fixed")
 COLUMNS = ("id", "series", "place", "kind", "night", "time", "by", "commit", "facts", "decision")
 
 
@@ -32,10 +32,10 @@ class PlaceTakenError(Exception):
 class NightEvent:
     """One thing that happened in a series.
 
-    kind: reference (the runs that the series starts from, or starts anew from), night, again (the second run of some tasks of a night
-    that waits for it), accept or fixed (a regression was acknowledged). night: what tells one night from another, and a retry from a
-    night. facts: as JSON; `tasks` of a night and of each of the `runs` of a reference name the values of every task by their digest.
-    decision: what a night came to.
+    kind: reference (the runs that the series starts from, or starts anew from), joined (the reference runs of tasks that are new to it),
+    night, again (the second run of some tasks of a night that waits for it), accept or fixed (a regression was acknowledged). night: what
+    tells one night from another, and a retry from a night. facts: as JSON; `tasks` of a night, and of each of the `runs` of a reference
+    or of joined tasks, name the values of every task by their digest. decision: what a night came to.
     """
 
     series: str

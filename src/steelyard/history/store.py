@@ -317,22 +317,18 @@ class History:
 
         facts: as for `append`.
         """
-        if self._has(id_):
+        if has_run(self, id_):
             return None
         try:
             return self.append(result, id_=id_, time=time, **facts)
         except SteelyardError:
-            if self._has(id_):
+            if has_run(self, id_):
                 return None
             raise
 
     def _help(self) -> None:
         for sql in self._place.helped_by:
             self._place.run(sql)
-
-    def _has(self, id_: str) -> bool:
-        with self._place.reading():
-            return bool(self._place.run(f'SELECT 1 FROM {RUNS} WHERE "id" = ?', [id_]))
 
     def _keep(self, run: str, packed: Packed) -> None:
         self._keep_list(packed.items, packed.n, packed.ids)
@@ -487,6 +483,12 @@ def made_run(
 def chunks(names: Sequence[str]) -> list[Sequence[str]]:
     """Names by the few hundred, as many as one query may ask for."""
     return [names[start : start + NAMES_AT_ONCE] for start in range(0, len(names), NAMES_AT_ONCE)]
+
+
+def has_run(history: History, id_: str) -> bool:
+    """Whether there is a run of this whole id."""
+    with history._place.reading():
+        return bool(history._place.run(f'SELECT 1 FROM {RUNS} WHERE "id" = ?', [id_]))
 
 
 def items_of(history: History, ids: Sequence[str]) -> dict[str, tuple[list[str], list[float]]]:

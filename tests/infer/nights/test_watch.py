@@ -14,7 +14,7 @@ import pytest
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.nights.answers import TaskRun
 from steelyard.infer.nights.detector import alarm_line, confirm_level, first_stage, moved, second_stage, shortfall
-from steelyard.infer.nights.watch import Night, NightDecision, NightlyWatch
+from steelyard.infer.nights.watch import Night, NightDecision, NightlyWatch, Unit
 
 N = 120
 IDS = [f"q{i:03}" for i in range(N)]
@@ -313,3 +313,39 @@ def test_a_night_can_be_looked_at_without_moving_anything() -> None:
     assert pooled is not None
     assert pooled < 0.01
     assert watch.to_dict() == before
+
+
+def test_a_large_fall_is_dated_without_the_nights_that_were_a_little_low() -> None:
+    unit = Unit()
+    for run, z in enumerate([-0.4, 0.9, 0.8, 1.1, 6.0, 6.0]):
+        unit.seen(run, z)
+    assert unit.last_healthy() == 3  # a chart for falls of one deviation would name the first night
+    slow = Unit()
+    for run, z in enumerate([-0.4, -0.2, 1.5, 1.5, 1.5, 1.5, 1.5]):
+        slow.seen(run, z)
+    assert slow.last_healthy() == 1
+
+
+def test_a_task_that_comes_later_brings_its_reference_runs() -> None:
+    world, late = World(5, tasks=1), World(6, tasks=1)
+
+    def both(name: str, broken: Sequence[int] = ()) -> Night:
+        return Night(run=name, tasks={**world.night(name).tasks, "new": late.night(name, broken).tasks["t0"]})
+
+    watch = NightlyWatch([world.night(f"r{i}") for i in range(3)])
+    run(watch, [world.night(f"n{i}") for i in range(4)])
+    watch.join([Night(run=f"late {i}", tasks={"new": late.night("").tasks["t0"]}) for i in range(3)], ranges={"new": 1.0})
+    assert len(watch.units["new"].z) == 2  # the second and third teach
+    assert len(watch.pool.z) == 2 + 4  # and the pool does not move
+    first = watch.judge(both("n4"))
+    assert "new" in first.counted  # its first night has something to be held against
+    run(watch, [both(f"n{i}") for i in range(5, 9)])
+    bad = run(watch, [both(f"b{i}", range(30)) for i in range(4)])
+    (alarm,) = [one for one in bad if one.alarm]
+    assert (alarm.verdict, alarm.since, alarm.named) == ("regression", "b0", ("new",))
+    assert NightlyWatch.from_dict(watch.to_dict()).to_dict() == watch.to_dict()
+    watch.fixed()
+    assert watch.tasks["new"].baseline[:3] == watch.brought  # they belong to the first baseline
+    assert watch.judge(both("n9")).verdict == "pass"
+    with pytest.raises(UsageError, match="already"):
+        watch.join([both("more")])

@@ -421,7 +421,7 @@ def test_a_task_may_be_missing_join_or_be_waived() -> None:
     nights.write_suite()
     joined = nights.night()
     assert joined.nights is not None
-    assert joined.nights.counted == ("t0 m", "t1 m", "t2 m")  # nothing to hold the new one against
+    assert joined.nights.counted == ("t0 m", "t1 m", "t2 m", "t3 m")  # the new one is held against its runs on record
     assert nights.night().nights.counted == ("t0 m", "t1 m", "t2 m", "t3 m")  # type: ignore[union-attr]
     nights.more = dict.fromkeys(range(4), 'tier = "advisory"')
     nights.write_suite()
@@ -789,3 +789,47 @@ def test_every_page_says_what_is_claimed_and_json_comes_back() -> None:
     assert result_of(json.loads(json.dumps(done.to_dict()))) == done
     for name in ("text", "markdown", "html"):
         assert "rolled back" in FORMATS[name](done)
+
+
+def test_a_task_that_is_new_to_the_series_starts_with_its_recorded_runs() -> None:
+    nights = Nights(tasks=3)
+    nights.write_suite(only=[0, 1])
+    nights.several(5)
+    nights.write_suite()
+    found = nights.night().nights
+    assert found is not None
+    assert "t2 m" in found.counted
+    with open_history(URL) as store:
+        kinds = [event.kind for event in events_of(store, "main")]
+        made = replay(nights_of(store, "main"))
+    assert kinds == ["reference", *["night"] * 5, "joined", "night"]
+    assert made.decisions[-1].evidence == pytest.approx(found.evidence, rel=1e-9)
+    assert len(made.watch.units["t2 m"].z) == 2 + 1
+    nights.record(0, 3, update=True)  # the series starts anew, and the new task keeps its runs
+    nights.write_suite(only=[0, 1])
+    nights.night()
+    with open_history(URL) as store:
+        last = [event for event in events_of(store, "main") if event.kind == "reference"][-1]
+    assert [sorted(run["tasks"]) for run in last.facts["runs"]] == [["t0 m", "t1 m", "t2 m"]] * 3
+
+
+def test_the_answers_of_a_night_are_kept_once() -> None:
+    nights = Nights(tasks=2)
+
+    def written(answer: str) -> None:
+        for j in range(2):
+            rows = [{"id": name, "score": 1.0, "prompt": f"ask {name}", "answer": answer} for name in nights.ids]
+            Path(f"t{j}.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+
+    text = Path("suite.toml").read_text(encoding="utf-8").replace(".csv", ".jsonl")
+    Path("suite.toml").write_text(text, encoding="utf-8")
+    written("first")
+    found = sy.check_suite("suite.toml", history=URL, night="n1", keep_answers=True)
+    assert not any("answers" in warning for warning in found.warnings)
+    written("second")
+    assert sy.check_suite("suite.toml", history=URL, night="n1", keep_answers=True).nights.retry  # type: ignore[union-attr]
+    with open_history(URL) as store:
+        runs = store.runs()[0]
+        kept = [store.answers(run.id) for run in runs]
+    assert len(runs) == 2
+    assert all(one is not None and one["q0"]["answer"] == "first" for one in kept)

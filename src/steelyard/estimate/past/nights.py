@@ -16,6 +16,7 @@ from steelyard.history.nights import (
     ACCEPTED,
     AGAIN,
     FIXED,
+    JOINED,
     NIGHT,
     REFERENCE,
     JudgedValues,
@@ -47,10 +48,10 @@ class NightBudget:
 class StoredNight:
     """One event of a series, ready to be replayed.
 
-    kind: reference (`reference` are the runs that the series starts, or starts anew, from), night (`night` and the `budget` it was
-    judged with), again (the second run of a night with `confirm`: `night` has some of its tasks), accept or fixed (somebody
-    acknowledged a regression, with a `reason`). `night.run` is what tells the nights of a series apart, and what `since` of a decision
-    names. `decision` is what was decided then, as JSON.
+    kind: reference (`reference` are the runs that the series starts, or starts anew, from), joined (`reference` are those of new tasks),
+    night (`night` and the `budget` it was judged with), again (the second run of a night with `confirm`: `night` has some of its tasks),
+    accept or fixed (somebody acknowledged a regression, with a `reason`). `night.run` is what tells the nights of a series apart, and
+    what `since` of a decision names. `decision` is what was decided then, as JSON.
     """
 
     id: str
@@ -157,6 +158,9 @@ def step(
         watch.restart(one.reference, ranges=one.ranges)
         return watch, None
     assert watch is not None
+    if one.kind == JOINED:
+        watch.join(one.reference, ranges=one.ranges)
+        return watch, None
     if one.kind == NIGHT:
         assert one.night is not None
         budget = one.budget
@@ -227,7 +231,7 @@ def decision_as_plain(decision: NightDecision) -> dict[str, Any]:
 
 
 def _named(event: NightEvent) -> list[Mapping[str, Any]]:
-    if event.kind == REFERENCE:
+    if event.kind in (REFERENCE, JOINED):
         return [one for run in event.facts["runs"] for one in run["tasks"].values()]
     return list(event.facts["tasks"].values()) if event.kind in (NIGHT, AGAIN) else []
 
@@ -239,7 +243,7 @@ def _stored(event: NightEvent, values: Mapping[tuple[str, str | None], JudgedVal
     facts = event.facts
     said: dict[str, Any] = {"id": event.id, "place": event.place, "kind": event.kind, "time": event.time}
     said |= {"by": event.by, "commit": event.commit, "decision": event.decision}
-    if event.kind == REFERENCE:
+    if event.kind in (REFERENCE, JOINED):
         runs = tuple(Night(run=str(run["run"]), tasks=tasks(run["tasks"])) for run in facts["runs"])
         return StoredNight(**said, reference=runs, ranges=facts.get("ranges") or {})
     if event.kind in (ACCEPTED, FIXED):

@@ -9,7 +9,7 @@ import copy
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -196,6 +196,7 @@ class NightlyWatch:
         self.baseline: list[int] = []
         self.first: list[int] = []  # the first baseline, which the test on new items is made against
         self.first_grows = True
+        self.brought: list[int] = []  # reference runs of tasks that came later
         self.pending: Night | None = None  # a night that waits for its second run; never part of a kept state
         self.since: list[int] = []  # runs of a regression that nobody has acknowledged
         self._named: tuple[str, ...] = ()
@@ -212,6 +213,26 @@ class NightlyWatch:
         self.recorded = len(self.runs)
         for unit in (self.pool, *self.units.values()):
             unit.restart(len(self.runs) - 1)
+
+    def join(self, reference: Sequence[Night], *, ranges: Mapping[str, float] | None = None) -> None:
+        """Tasks that come to the series later bring their reference runs: part of the baseline and of the first one, never of a change.
+
+        The second, third, ... of them teach how much the task varies, as at the start. The pool does not move.
+        """
+        if known := [name for night in reference for name in night.tasks if name in self.tasks]:
+            raise UsageError(f"{known[0]} is in the series already.", got=f"{known[0]} again", need="new tasks")
+        self.ranges |= ranges or {}
+        for night in reference:
+            place, columns = self._placed(replace(night, members=self.members))
+            for name, one in self._found(columns, night.run).items():
+                self.units[name].z.append((place, one.z))
+            self._keep(place, columns)
+            self.brought.append(place)
+            self.baseline.append(place)
+            self.first.append(place)
+            for name in columns:
+                self.tasks[name].extend_baseline(place)
+                self.units[name].restart(place)
 
     @property
     def red(self) -> bool:
@@ -385,7 +406,7 @@ class NightlyWatch:
         strongest = max(units, key=lambda pair: pair[0])[1]
         after = strongest.last_healthy()
         first = min((at for at, _ in strongest.z if at > after), default=place)  # nights without it say nothing of it
-        return [*[at for at in self.baseline if at >= first and at != place][1 - LONGEST :], place]
+        return [*[at for at in self.baseline if at >= first and at != place and at not in self.brought][1 - LONGEST :], place]
 
     def _gate(self, since: Sequence[int], healthy: Sequence[float]) -> tuple[SuiteJudgement, tuple[tuple[str, str], ...]]:
         """Item by item, the nights since the change less the first baseline, judged as one suite for new items."""
@@ -418,7 +439,7 @@ class NightlyWatch:
         return self._placed(night)
 
     def _refuse_twice(self, night: Night) -> None:
-        if any(name == night.run for name, _ in self.runs[self.recorded :]):
+        if any(name == night.run for at, (name, _) in enumerate(self.runs) if at >= self.recorded and at not in self.brought):
             raise UsageError(f"The run {night.run!r} has been judged already.", got=f"{night.run!r} twice", need="each run once")
 
     def _placed(self, night: Night) -> tuple[int, dict[str, npt.NDArray[Any]]]:
@@ -515,6 +536,7 @@ class NightlyWatch:
             "baseline": self.baseline,
             "first": self.first,
             "first_grows": self.first_grows,
+            "brought": self.brought,
             "since": self.since,
             "named": list(self._named),
             "pool": self.pool.to_dict(),
@@ -536,7 +558,8 @@ class NightlyWatch:
         out.runs = [(str(run), commit) for run, commit in plain["runs"]]
         out.recorded, members = int(plain.get("recorded", 0)), plain.get("members")
         out.members = None if members is None else frozenset(map(str, members))
-        out.baseline, out.first, out.since = ([int(at) for at in plain[key]] for key in ("baseline", "first", "since"))
+        lists = ([int(at) for at in plain[key]] for key in ("baseline", "first", "since", "brought"))
+        out.baseline, out.first, out.since, out.brought = lists
         out.first_grows, out._named = bool(plain["first_grows"]), tuple(plain["named"])
         out.pool = Unit.from_dict(plain["pool"])
         out.units = {name: Unit.from_dict(unit) for name, unit in plain["units"].items()}

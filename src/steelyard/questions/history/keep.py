@@ -78,12 +78,20 @@ def keep_run(
                 warnings.append(f"only {len(added)} of {len(results)} runs were stored in the history: {fault}")
                 break
             if keep_answers:
-                warnings += _keep_answers(store, added[-1].id, each, part, hashed=_keeps_hashes(each, found, directory))
+                warnings += keep_texts(store, added[-1].id, each, part, config=found, directory=directory)
     return added, warnings
 
 
-def _keep_answers(store: History, id_: str, result: Any, part: Mapping[str, Any], *, hashed: bool) -> list[str]:
-    """The texts of a run, kept beside it; what there is to say."""
+def keep_texts(
+    store: History,
+    id_: str,
+    result: Any,
+    part: Mapping[str, Any],
+    *,
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+) -> list[str]:
+    """The texts of a run that is in the history, kept beside it; what there is to say."""
     from steelyard.questions.history.answers import texts_of
     from steelyard.reference.outcomes import hash_id
 
@@ -91,6 +99,7 @@ def _keep_answers(store: History, id_: str, result: Any, part: Mapping[str, Any]
     try:
         texts, why = texts_of(sources, part["columns"] or {}, metric_name(result))
         if why is None:
+            hashed = _keeps_hashes(result, config, directory)
             store.keep_answers(id_, {hash_id(name): said for name, said in texts.items()} if hashed else texts)
     except SteelyardError as fault:
         return [f"no answers were kept: {fault}"]

@@ -25,6 +25,7 @@ from steelyard.history.nights import (
     ACCEPTED,
     AGAIN,
     FIXED,
+    JOINED,
     NIGHT,
     REFERENCE,
     NightEvent,
@@ -33,10 +34,10 @@ from steelyard.history.nights import (
     add_events,
     check_series,
 )
-from steelyard.history.store import History, open_history
+from steelyard.history.store import History, has_run, open_history
 from steelyard.questions.suite.outcome import conclusion_of, outcome_of
 from steelyard.reference.changes import commit_of, who
-from steelyard.reference.config import TIERS, find_config
+from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import notes_of
 from steelyard.results.nights import claim_of
@@ -196,9 +197,27 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
         judged, said = _tried(asked.series, lambda: _judged(store, asked, name, values, facts, members, target, commit, runs))
         if judged.again and (second := _second_runs(judged.again, suite, again, where)) is not None:
             judged = _tried(asked.series, lambda: _confirmed(store, asked.series, name, second))
-    if asked.keep_answers:
-        warnings.append("the answers of a night are not kept")
+        if asked.keep_answers:
+            warnings += _keep_answers(store, suite, parts, [made.run.id for made in runs], config, where.get("directory"))
     return coloured(suite, judged, [*warnings, *said, *_told(judged)])
+
+
+def _keep_answers(
+    store: History,
+    suite: Suite,
+    parts: Sequence[Mapping[str, Any]],
+    ids: Sequence[str],
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+) -> list[str]:
+    """The texts of a night's runs, once the night itself is stored; of a retry, whose runs are not stored, nothing is kept."""
+    from steelyard.questions.history.keep import keep_texts
+
+    out: list[str] = []
+    for id_, verdict, part in zip(ids, suite.verdicts, parts, strict=True):
+        if has_run(store, id_):
+            out += keep_texts(store, id_, verdict, part, config=config, directory=directory)
+    return out
 
 
 def _tried(series: str, look: Callable[[], Looked]) -> Looked:
@@ -248,11 +267,15 @@ def _judged(
     changed = _changed_references(events, digests)
     if not changed:
         _refuse_other(events, facts, asked.series)
-    if not events or changed:
+    widths = {key: one.width for key, one in values.items() if one.width is not None}
+    if watch is None or changed:
         why = None if not events else f"the reference of {', '.join(changed)} was updated"
         told += [] if why is None else [_anew(why, watch)]
-        widths = {key: one.width for key, one in values.items() if one.width is not None}
         event = _reference_event(asked.series, following, events, own, widths, why, by, commit)
+        added.append(event)
+        watch, _ = step(watch, stored_as_given(store, event, parcel))
+    elif fresh := [key for key in values if key not in watch.tasks]:
+        event = _joined_event(asked.series, following, {key: own[key] for key in fresh}, widths, by, commit)
         added.append(event)
         watch, _ = step(watch, stored_as_given(store, event, parcel))
     budget = asked.budget
@@ -523,19 +546,39 @@ def _reference_event(
     commit: str | None,
 ) -> NightEvent:
     """The runs that the series starts from. Tasks that are not there tonight keep those that they had."""
-    last = next((event for event in reversed(events) if event.kind == REFERENCE), None)
-    runs: list[dict[str, Any]] = []
-    earlier = [] if last is None else last.facts["runs"]
-    for i in range(max(len(earlier), *(len(named) for named in own.values()))):
-        kept = {key: named for key, named in (earlier[i]["tasks"] if i < len(earlier) else {}).items() if key not in own}
-        fresh = {key: named[i] for key, named in own.items() if i < len(named)}
-        runs.append({"run": f"reference {i + 1}", "tasks": {**kept, **fresh}})
-    facts = {
-        "runs": [run for run in runs if run["tasks"]],
-        "why": why,
-        "ranges": {**({} if last is None else last.facts["ranges"]), **widths},
-    }
+    kept: dict[str, list[Mapping[str, Any]]] = {}
+    ranges: dict[str, float] = {}
+    for event in events:
+        if event.kind == REFERENCE:
+            kept, ranges = {}, {}
+        if event.kind in (REFERENCE, JOINED):
+            ranges |= event.facts["ranges"]
+            for run in event.facts["runs"]:
+                for key, named in run["tasks"].items():
+                    kept.setdefault(key, []).append(named)
+    facts = {"runs": _runs({**kept, **own}, "reference {}"), "why": why, "ranges": {**ranges, **widths}}
     return NightEvent(series=series, place=place, kind=REFERENCE, facts=facts, by=by, commit=commit)
+
+
+def _joined_event(
+    series: str,
+    place: int,
+    own: Mapping[str, Sequence[Mapping[str, Any]]],
+    widths: Mapping[str, float],
+    by: str,
+    commit: str | None,
+) -> NightEvent:
+    """The runs on record of tasks that are new to the series."""
+    facts = {"runs": _runs(own, f"reference {{}} of {place}"), "ranges": {key: width for key, width in widths.items() if key in own}}
+    return NightEvent(series=series, place=place, kind=JOINED, facts=facts, by=by, commit=commit)
+
+
+def _runs(own: Mapping[str, Sequence[Mapping[str, Any]]], name: str) -> list[dict[str, Any]]:
+    """The first, second, ... recorded run of every task, as runs of the suite."""
+    return [
+        {"run": name.format(i + 1), "tasks": {key: named[i] for key, named in own.items() if i < len(named)}}
+        for i in range(max(len(named) for named in own.values()))
+    ]
 
 
 def _refuse_other(events: Sequence[NightEvent], facts: Mapping[str, Mapping[str, Any]], series: str) -> None:
