@@ -20,13 +20,13 @@ import steelyard as sy
 from steelyard.estimate.guard.number import CandidateScore, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.guard.suite_file import SuiteCheck
 from steelyard.estimate.opening import SystemItems
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp, tango
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.questions.suite.check_suite import judged
-from steelyard.questions.suite.suite_file import SuiteCheck
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test

@@ -10,8 +10,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
+from steelyard.estimate.past import kept_answers
 from steelyard.history.store import open_history
-from steelyard.questions.history import answers
 from steelyard.questions.history.keep import keep_run
 
 Rows = list[dict[str, Any]]
@@ -102,7 +102,7 @@ def test_a_run_without_answers_and_one_with_too_long_ones_are_told(monkeypatch: 
     recorded = sy.record(bare, task="t", model="m")
     _, told = keep_run(recorded, history="sqlite:///runs.db", sources=[bare], keep_answers=True)
     assert told == ["no answers were kept: the run has no column of answers (answer, response, output or completion) beside its ids"]
-    monkeypatch.setattr(answers, "MOST_TEXT", 100)
+    monkeypatch.setattr(kept_answers, "MOST_TEXT", 100)
     _, told = keep_run(recorded, history="sqlite:///runs.db", sources=[reference], keep_answers=True)
     assert "keeps at most 100 of a run" in told[0]
 

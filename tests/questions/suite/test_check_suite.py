@@ -12,8 +12,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import SteelyardError
+from steelyard.estimate.guard.suite_file import SuiteCheck
 from steelyard.questions.suite.check_suite import check_suite, judged
-from steelyard.questions.suite.suite_file import SuiteCheck
 from steelyard.results.comparison import Test
 from steelyard.results.verdict import Suite, Verdict
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -13,31 +13,8 @@ from steelyard.errors import SteelyardError
 from steelyard.estimate.past_runs import history_place, opened
 from steelyard.history.store import LARGEST_PAGE, History, open_history
 from steelyard.options import documented
-from steelyard.redaction import redacted
 from steelyard.reference.config import find_config
-from steelyard.results.base import Warnings
 from steelyard.results.verdict import Suite, Verdict
-
-MOST_TEXT = 64_000_000  # characters of one run; excerpts of a hundred thousand answers are less
-
-
-def texts_of(sources: Sequence[Any], columns: Mapping[str, Any], metric: str) -> tuple[dict[str, dict[str, str]], str | None]:
-    """Excerpts of prompt, target and answer by item, of the first source that has an item; and why there are none, if so."""
-    from steelyard.estimate.guard.source import read_run
-    from steelyard.read.source import context_of
-
-    out: dict[str, dict[str, str]] = {}
-    for source in sources:
-        run = read_run(source, columns, metric, Warnings())
-        if run.source is not None and run.items.id is not None:
-            out = {**context_of(run.source, set(run.items.id.names)), **out}
-    if not any("answer" in texts for texts in out.values()):
-        return {}, "no answers were kept: the run has no column of answers (answer, response, output or completion) beside its ids"
-    length = sum(len(text) for texts in out.values() for text in texts.values())
-    if length > MOST_TEXT:
-        return {}, f"no answers were kept: {length:,} characters, and the history keeps at most {MOST_TEXT:,} of a run"
-    return redacted(out), None
-
 
 Judged = TypeVar("Judged", Verdict, Suite)
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.estimate.past.kept_run import is_lasting, keeps_hashes, metric_name, on_record, own_facts, sources_of
+from steelyard.estimate.past.kept_answers import keep_texts
+from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.entries import moments
-from steelyard.history.store import History, open_history
+from steelyard.history.store import open_history
 from steelyard.options import documented
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
@@ -80,35 +81,6 @@ def keep_run(
             if keep_answers:
                 warnings += keep_texts(store, added[-1].id, each, part, config=found, directory=directory)
     return added, warnings
-
-
-def keep_texts(
-    store: History,
-    id_: str,
-    result: Any,
-    part: Mapping[str, Any],
-    *,
-    config: Config,
-    directory: str | os.PathLike[str] | None,
-) -> list[str]:
-    """The texts of a run that is in the history, kept beside it; what there is to say."""
-    from steelyard.questions.history.answers import texts_of
-    from steelyard.reference.outcomes import hash_id
-
-    sources = [source for source in sources_of(result, part["sources"]) if is_lasting(source)]
-    try:
-        texts, why = texts_of(sources, part["columns"] or {}, metric_name(result))
-        if why is None:
-            hashed = _keeps_hashes(result, config, directory)
-            store.keep_answers(id_, {hash_id(name): said for name, said in texts.items()} if hashed else texts)
-    except SteelyardError as fault:
-        return [f"no answers were kept: {fault}"]
-    return [] if why is None else [why]
-
-
-def _keeps_hashes(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> bool:
-    entry = on_record(result, config, directory)
-    return config.ids == "hashed" or (entry is not None and keeps_hashes(*entry))
 
 
 def keep_once(

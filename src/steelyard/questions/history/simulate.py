@@ -10,6 +10,7 @@ from typing import Any
 
 from steelyard.declared.history import SIMULATE
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.guard.suite_file import read_suite, waived_now
 from steelyard.estimate.past.earlier_runs import PastTask, as_nights, earlier_runs, newest_kept, suite_task, task_alone, task_key
 from steelyard.estimate.past.nights import NightBudget, Replayed, StoredNight, night_series, nights_of, replay
 from steelyard.estimate.past_runs import opened
@@ -18,7 +19,6 @@ from steelyard.history.overview import MOST, SeriesLine, series_page
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.options import documented, number, whole
-from steelyard.questions.suite.suite_file import read_suite, waived_now
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
 from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.errors import DataError, SourceError, UsageError
+from steelyard.estimate.guard.suite_file import SuiteBudget
+from steelyard.estimate.past.kept_answers import keep_texts
 from steelyard.estimate.past.kept_run import runs_of_suite
 from steelyard.estimate.past_runs import HINT, history_place
 from steelyard.history.address import OFF
@@ -50,21 +51,10 @@ if TYPE_CHECKING:
     from steelyard.infer.nights.watch import NightDecision, NightlyWatch
 
 Again = Callable[[int], tuple[Verdict, Mapping[str, Any]] | None]  # the second run of a check by its place; None: there is none yet
-OF_BUDGET = ("series", "false_alarms_per_year", "runs_per_year", "confirm")
 TRIES = 50  # how often a writer looks again when others are faster
 # What tells one run of a pipeline from another and stays the same when a job of it is run again.
 RUN_OF_CI = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "BUILDKITE_BUILD_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "BUILD_TAG")
 NOT_A_NIGHT = "this run is not a night of the budget and was judged by itself: {why}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteBudget:
-    """What a suite file says about false alarms."""
-
-    false_alarms_per_year: float = 1.0
-    runs_per_year: float = 365.0
-    confirm: bool = False
-    series: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,34 +69,6 @@ class SuiteNight:
 
 
 # ---- what is a night ---------------------------------------------------------------------------------------------------------
-
-
-def read_budget(table: Any, file: Path) -> SuiteBudget | None:
-    """The budget of a suite file, every key checked; None without one."""
-    if table is None:
-        return None
-    what = f"cannot use the budget of the suite {file.name!r}"
-    if not isinstance(table, Mapping):
-        raise SourceError(what, got=f"budget = {table!r}", need="a table", hint="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
-    for key in table:
-        if key not in OF_BUDGET:
-            raise SourceError(what, got=f"{key!r} in budget", need=f"one of {', '.join(OF_BUDGET)}")
-    numbers = {}
-    for key in ("false_alarms_per_year", "runs_per_year"):
-        value = table.get(key, getattr(SuiteBudget(), key))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
-            raise SourceError(what, got=f"{key} = {value!r}", need="a number above 0")
-        numbers[key] = float(value)
-    if numbers["false_alarms_per_year"] > numbers["runs_per_year"]:
-        got = f"{numbers['false_alarms_per_year']:g} false alarms in {numbers['runs_per_year']:g} runs a year"
-        raise SourceError(what, got=got, need="at most one false alarm per run")
-    confirm = table.get("confirm", False)
-    if not isinstance(confirm, bool):
-        raise SourceError(what, got=f"confirm = {confirm!r}", need="true or false")
-    series = table.get("series")
-    if series is not None:
-        check_series(series)
-    return SuiteBudget(**numbers, confirm=confirm, series=series)
 
 
 def night_asked(
@@ -211,8 +173,6 @@ def _keep_answers(
     directory: str | os.PathLike[str] | None,
 ) -> list[str]:
     """The texts of a night's runs, once the night itself is stored; of a retry, whose runs are not stored, nothing is kept."""
-    from steelyard.questions.history.keep import keep_texts
-
     out: list[str] = []
     for id_, verdict, part in zip(ids, suite.verdicts, parts, strict=True):
         if has_run(store, id_):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
 from steelyard.estimate.guard.whole_suite import judge_verdicts, recorded_z
 from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_is_new, history_place
@@ -21,7 +22,6 @@ from steelyard.options import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
-from steelyard.questions.suite.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
 from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
 from steelyard.results.verdict import PooledSuite, Suite, Verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import glob
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from typing import Any
 from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.evaluate.task.presets import PRESET
+from steelyard.history.nights import check_series
 from steelyard.late_dataclass import dataclass
 from steelyard.options import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips, did_you_mean
-from steelyard.questions.suite.budget import SuiteBudget, read_budget
 from steelyard.reference.config import TIERS
 
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier", "budget")
@@ -40,6 +41,19 @@ OF_RUN = (
 COLUMNS_OF_A_RUN = (*(column.name for column in RUN_COLUMNS), "ratio")
 POOLED = "pooled"  # all tasks together and each among all, by closed testing
 CORRECTIONS = (POOLED, "holm", "bonferroni", "none")
+
+
+OF_BUDGET = ("series", "false_alarms_per_year", "runs_per_year", "confirm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteBudget:
+    """What a suite file says about false alarms."""
+
+    false_alarms_per_year: float = 1.0
+    runs_per_year: float = 365.0
+    confirm: bool = False
+    series: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +116,34 @@ def read_suite(
         },
         warnings=coin_flips(alpha=alpha),
     )
+
+
+def read_budget(table: Any, file: Path) -> SuiteBudget | None:
+    """The budget of a suite file, every key checked; None without one."""
+    if table is None:
+        return None
+    what = f"cannot use the budget of the suite {file.name!r}"
+    if not isinstance(table, Mapping):
+        raise SourceError(what, got=f"budget = {table!r}", need="a table", hint="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
+    for key in table:
+        if key not in OF_BUDGET:
+            raise SourceError(what, got=f"{key!r} in budget", need=f"one of {', '.join(OF_BUDGET)}")
+    numbers = {}
+    for key in ("false_alarms_per_year", "runs_per_year"):
+        value = table.get(key, getattr(SuiteBudget(), key))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
+            raise SourceError(what, got=f"{key} = {value!r}", need="a number above 0")
+        numbers[key] = float(value)
+    if numbers["false_alarms_per_year"] > numbers["runs_per_year"]:
+        got = f"{numbers['false_alarms_per_year']:g} false alarms in {numbers['runs_per_year']:g} runs a year"
+        raise SourceError(what, got=got, need="at most one false alarm per run")
+    confirm = table.get("confirm", False)
+    if not isinstance(confirm, bool):
+        raise SourceError(what, got=f"confirm = {confirm!r}", need="true or false")
+    series = table.get("series")
+    if series is not None:
+        check_series(series)
+    return SuiteBudget(**numbers, confirm=confirm, series=series)
 
 
 def waived_now(guard: SuiteCheck, today: datetime.date | None = None) -> bool:
