@@ -120,7 +120,7 @@ def test_secrets_are_taken_out_and_hashed_ids_stay_hashes() -> None:
     assert found is not None
     assert "q0" not in found
     assert "sk-keep" not in json.dumps(found)
-    verdict = answers.with_reference_answers(sy.check(run, task="t", model="m"), history="sqlite:///runs.db")
+    verdict = sy.with_reference_answers(sy.check(run, task="t", model="m"), history="sqlite:///runs.db")
     assert verdict.telling[0]["baseline_answer"] == "the key is ***"
 
 
