@@ -20,6 +20,7 @@ def designs(given: Given) -> None:
       steelyard plan designs --theta .02 --expected .8 --discordance .05 --price .002
       steelyard plan designs --theta .02 --discordance .05 --repeats 4 --available 3000
       steelyard plan designs --theta .01 --discordance .04 --available 1319 --format json
+      steelyard plan designs --theta .02 --noise .15 --sigma .3
       steelyard plan designs --theta 2 --sigma 50
     """
     from steelyard.questions.plan.designs import plan_designs

@@ -9,6 +9,13 @@ OPTIONS = (
     Option(name="expected", type=float, help="Accuracy before the drop, for designs that compute sigma from it."),
     Option(name="sigma", type=float, help="Standard deviation of one item's score.  [default: 0.5, the worst case for right or wrong]"),
     Option(name="discordance", type=float, help="Share of items on which two healthy runs differ; needed for the paired designs."),
+    Option(
+        name="noise",
+        type=float,
+        metavar="SD",
+        help="For scores: standard deviation of an item's difference between two healthy runs; like theta, as a fraction of the range of "
+        "scores.",
+    ),
     Option(name="repeats", type=int, metavar="K", help="Answers to each item, on record and for the design with repeats."),
     Option(
         name="within",

@@ -131,7 +131,8 @@ class DryRun(Result):
     model: name, asked_of, calls, cost (None without a price; `cost_at_most` False where the length of answers is not
     limited, and only what is sent is counted). `expected`: of a run until decided, the design that is taken and what it
     probably takes, where nothing changed (`healthy`) and where theta was lost (`dropped`): calls on average, the calls by which
-    nine runs of ten have ended, how often they end each way, and the cost; None where that cannot be foreseen.
+    nine runs of ten have ended, how often they end each way, and the cost; None where that cannot be foreseen, and `unforeseen` says
+    why. Of several candidates, `dropped` is where one of them lost theta, and how that one ends.
     """
 
     KIND = "dry_run"
@@ -148,6 +149,7 @@ class DryRun(Result):
     judged_by: str | None = None
     stops_early: bool = False
     expected: Mapping[str, Any] | None = None
+    unforeseen: str | None = field(default=None, metadata=IF_ANY)
     models: tuple[Mapping[str, Any], ...]
 
     @property

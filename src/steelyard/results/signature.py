@@ -55,6 +55,7 @@ ORDER = (
     "reference",
     "sigma",
     "discordance",
+    "noise",
     "churn",
     "sd",
     "within",

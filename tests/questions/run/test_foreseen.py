@@ -64,15 +64,103 @@ def test_costs_are_those_of_the_calls(places: dict[int, dict[str, Any]]) -> None
     assert "Calls if nothing changed" in str(found)
 
 
-def test_what_cannot_be_foreseen_is_left_out(places: dict[int, dict[str, Any]]) -> None:
-    assert dry(places[4], repeats=2).expected is None
-    assert dry(places[4], margin=0.01).expected is None
-    assert sy.run(TASK, model(1), name="m", dry_run=True, **places[4]).expected is None
-
-
 def test_a_theta_that_the_pool_cannot_rule_out_is_said_beforehand(places: dict[int, dict[str, Any]]) -> None:
     found = dry(places[1], theta=0.001)
     assert any("1,200 items cannot rule out a theta of 0.001 even if no answer changes" in words for words in found.warnings)
     assert any("1,200 items are few" in words for words in dry(places[1], theta=0.02).warnings)
     assert not any("items" in words and "theta" in words for words in dry(places[1], theta=0.1).warnings)
     assert sy.DryRun.from_dict(found.to_dict()) == found
+
+
+def test_what_cannot_be_foreseen_says_why(places: dict[int, dict[str, Any]]) -> None:
+    for options, why in (
+        ({"repeats": 2}, "every item is asked 2 times"),
+        ({"stopping": "lan-demets"}, "runs that stop by 'lan-demets'"),
+    ):
+        found = dry(places[4], **options)
+        assert found.expected is None
+        assert found.unforeseen is not None
+        assert why in found.unforeseen
+        assert why in " ".join(str(found).split())
+        assert sy.DryRun.from_dict(found.to_dict()) == found
+    lost = dry(places[4], theta=0.95)
+    assert lost.expected is None
+    assert lost.unforeseen is not None
+    assert "cannot be lost at an accuracy of" in lost.unforeseen
+    all_items = sy.run(TASK, model(1), name="m", dry_run=True, **places[4])
+    assert (all_items.expected, all_items.unforeseen) == (None, None)
+
+
+def test_a_margin_makes_the_gap_smaller(places: dict[int, dict[str, Any]]) -> None:
+    for answers in (1, 4):
+        plain, margin = (dry(places[answers], **options).expected for options in ({"theta": 0.05}, {"theta": 0.1, "margin": 0.05}))
+        assert plain is not None
+        assert margin is not None
+        assert margin["rule"] == "empirical-likelihood"
+        assert 0.5 * plain["dropped"]["calls"] < margin["dropped"]["calls"] < 4 * plain["dropped"]["calls"]
+        assert margin["healthy"]["regression"] <= 0.02, "nothing changed is better than the margin"
+
+
+def test_two_models_and_several_candidates_count_the_calls_of_all(places: dict[int, dict[str, Any]]) -> None:
+    def beside(*names: str) -> sy.DryRun:
+        return sy.run(TASK, *[model(1) for _ in names], name=list(names), until="decided", theta=0.05, dry_run=True)
+
+    alone, two, many = dry(places[1]).expected, beside("a", "b").expected, beside(*"abcdef")
+    six = many.expected
+    assert alone is not None
+    assert two is not None
+    assert six is not None
+    assert (two["answers"], two["models"], six["models"]) == (None, 2, 6)
+    assert abs(two["healthy"]["calls"] - 2 * alone["healthy"]["calls"]) <= 1
+    assert 5.5 * alone["healthy"]["calls"] < six["healthy"]["calls"] < 10 * alone["healthy"]["calls"]
+    assert six["healthy"]["regression"] <= 0.15
+    assert six["dropped"]["regression"] >= 0.6
+    said = " ".join(str(many).split())
+    assert "5 candidates against one baseline" in said
+    assert "Calls after a loss of 0.05 in one" in said
+
+
+# ---- scores ------------------------------------------------------------------------------------------------------------------
+
+
+def score_task() -> Any:
+    def score(answer: str, row: Any) -> float:
+        return float(answer)
+
+    body = {"name": "s", "data": DATA, "input": "{x}", "truth": "y", "metric": "mean", "score": staticmethod(score), "range": (0, 1)}
+    return type("Task", (), body)
+
+
+def noisy(run: int, steady: int = 1) -> Any:
+    """Scores around a level of the item; only every `steady`-th item varies from run to run."""
+    levels = 0.45 + 0.1 * np.random.default_rng(0).random(len(DATA))
+    own = np.random.default_rng(run + 1).choice((-0.4, 0.4), len(DATA)) * (np.arange(len(DATA)) % steady == 0)
+    return lambda question: str(float(levels[int(question)] + own[int(question)]))
+
+
+@pytest.mark.parametrize(("answers", "steady", "factor"), [(2, 1, None), (4, 5, 2.0)])
+def test_scores_are_foreseen_by_how_far_their_answers_lie_apart(answers: int, steady: int, factor: float | None, tmp_path: Path) -> None:
+    task, place = score_task(), {"directory": tmp_path / "references"}
+    outs = [tmp_path / f"{number}.jsonl" for number in range(answers)]
+    for number, out in enumerate(outs):
+        sy.run(task, noisy(number, steady), name="m", output=out, against="none")
+    sy.record(*outs, task="s", model="m", **place)
+    wish: dict[str, Any] = {"name": "m", "until": "decided", "theta": 0.05, **place}
+    first = sy.run(task, noisy(99, steady), dry_run=True, **wish)
+    found = first.expected
+    assert found is not None, first.unforeseen
+    assert (found["answers"], found["factor"], found["churn_assumed"]) == (answers, factor, None)
+    taken = [sy.run(task, noisy(100 + number, steady), **wish).n for number in range(8)]
+    error = float(np.std(taken, ddof=1)) / np.sqrt(len(taken))
+    assert abs(np.mean(taken) - found["healthy"]["calls"]) < 4 * error + 16
+
+
+def test_one_score_on_record_does_not_say_how_much_scores_vary(tmp_path: Path) -> None:
+    task, place = score_task(), {"directory": tmp_path / "references"}
+    sy.run(task, noisy(0), name="m", output=tmp_path / "0.jsonl", against="none")
+    sy.record(tmp_path / "0.jsonl", task="s", model="m", deterministic=True, **place)
+    found = sy.run(task, noisy(1), name="m", until="decided", theta=0.05, dry_run=True, **place)
+    assert found.expected is None
+    assert "record a second run" in str(found.unforeseen)
+    two = sy.run(task, noisy(1), noisy(2), name=["a", "b"], until="decided", theta=0.05, dry_run=True)
+    assert "nothing is on record" in str(two.unforeseen)

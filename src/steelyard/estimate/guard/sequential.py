@@ -287,6 +287,24 @@ def stored_answers(items: Items, metric: Metric) -> AnswersOnRecord:
     )
 
 
+def answers_apart(items: Items, metric: Metric) -> dict[str, FloatArray]:
+    """How far a new answer of the same model may lie from the mean of those on record, by item: each stored answer from the others.
+
+    Formula: (answer - mean of the other R - 1) sqrt(R^2 - 1) / R, which has the variance of a new answer minus the mean of R.
+    Reference: Miller2024.
+    """
+    values = item_values(items, metric)
+    assert values is not None  # the metric is judged item by item
+    assert items.id is not None
+    codes, member = np.unique(items.id.codes, return_inverse=True)
+    many = np.bincount(member)[member]
+    total = np.bincount(member, weights=values)[member]
+    apart = (values - (total - values) / np.maximum(many - 1, 1)) * np.sqrt(many**2 - 1.0) / many
+    order = np.argsort(member, kind="stable")
+    parts = np.split(apart[order], np.cumsum(np.bincount(member))[:-1])
+    return {items.id.names[code]: part for code, part in zip(codes.tolist(), parts, strict=True)}
+
+
 def means_of(items: Items, metric: Metric) -> dict[str, float]:
     """The mean outcome of each item, in order of first appearance."""
     values = item_values(items, metric)

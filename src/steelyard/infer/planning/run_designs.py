@@ -11,13 +11,16 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.infer.planning.information_bound import bound_of_answers, bound_of_one_answer
 from steelyard.infer.planning.stored_answers import PLACES, StoredAnswers, binned
-from steelyard.infer.sequential.el_cost import Law, expected_ends
+from steelyard.infer.sequential.candidates import simulated_candidates
+from steelyard.infer.sequential.el_cost import Law, expected_ends, operating
 from steelyard.infer.sequential.sequential_cost import Operating, expected_items
 from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
 from steelyard.late_dataclass import dataclass
 
 POOL = 100_000  # items where none are given
 RUNS = 1000
+FEWEST_RUNS = 20  # of several candidates
+POOL_OF_CANDIDATES = 20_000  # items of such a run where none are given
 ADDED, FAILING, EVENLY = "added", "answers that fail", "all scores alike"
 
 
@@ -67,27 +70,89 @@ def one_answer(
     *,
     step: int = 32,
     pool: int | None = None,
+    margin: float = 0.0,
     binding: bool = True,
     paths: int = 500,
 ) -> RunDesign:
     """One answer on record, right or wrong: the profile-likelihood McNemar test. The drop adds losses to the churn.
 
-    Reference: McNemar1947; Wald1947.
+    With a margin it is the empirical-likelihood rule, as in a run. Reference: McNemar1947; Wald1947.
 
     >>> found = one_answer(0.05, 0.05, paths=100)
     >>> round(found.healthy.items, -1), found.alpha <= 0.05, [round(x) for x in found.bound]
     (100.0, True, [69, 146])
     """
-    healthy, dropped = (
-        expected_items(theta, churn, drop, alpha, beta, batch=step, available=pool, binding=binding, paths=paths) for drop in (0.0, theta)
-    )
+
+    def ended(drop: float) -> Operating:
+        if not margin:
+            return expected_items(theta, churn, drop, alpha, beta, batch=step, available=pool, binding=binding, paths=paths)
+        law = ((-1.0, churn / 2 + drop), (0.0, 1 - churn - drop), (1.0, churn / 2))
+        return expected_ends(theta, law, alpha, beta, margin=margin, batch=step, available=pool, runs=paths)
+
+    healthy, dropped = ended(0.0), ended(theta)
     return RunDesign(
         design="one answer",
-        rule="profile-mcnemar",
+        rule="empirical-likelihood" if margin else "profile-mcnemar",
         strata=None,
         healthy=healthy,
         dropped={ADDED: dropped},
-        bound=bound_of_one_answer(theta, churn, alpha, beta),
+        bound=None if margin else bound_of_one_answer(theta, churn, alpha, beta),
+        pool=pool,
+        reach=pool,
+    )
+
+
+def candidates_beside(
+    theta: float,
+    churn: float,
+    candidates: int,
+    alpha: float,
+    beta: float = 0.2,
+    *,
+    step: int = 32,
+    pool: int | None = None,
+    candidates_in_all: int = 1000,
+    seed: int = 0,
+) -> RunDesign:
+    """Several candidates against one baseline that is asked once, each at `alpha`: items are calls of all models together.
+
+    Formula: runs are simulated; their calls are those of all candidates and of the baseline, which is asked as far as the last of
+    them. How they end: any candidate worse where nothing changed, the one that lost theta otherwise. Reference: McNemar1947; Dunn1961.
+
+    >>> found = candidates_beside(0.1, 0.05, 3, 0.05 / 3, pool=1000, candidates_in_all=60)
+    >>> found.healthy.items < 4 * found.healthy.items_90, found.healthy.items < found.usual.items
+    (True, True)
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    items = POOL_OF_CANDIDATES if pool is None else pool
+    runs = max(FEWEST_RUNS, candidates_in_all // candidates)
+
+    def ended(broken: bool) -> Operating:
+        calls, decided = np.zeros(runs, np.int64), np.zeros((runs, 3), bool)
+        for place in range(runs):
+            ends, asked = simulated_candidates(
+                rng,
+                candidates=candidates,
+                items=items,
+                theta=theta,
+                discordance=churn,
+                alpha=alpha,
+                beta=beta,
+                step=step,
+                broken=broken,
+            )
+            calls[place] = sum(asked) + max(asked)
+            seen = ends[:1] if broken else ends
+            decided[place] = ["regression" in seen, set(seen) == {"pass"}, "exhausted" in seen and "regression" not in seen]
+        return operating(calls, decided)
+
+    return RunDesign(
+        design=f"{candidates} candidates",
+        rule="profile-mcnemar",
+        strata=None,
+        healthy=ended(False),
+        dropped={ADDED: ended(True)},
+        bound=None,
         pool=pool,
         reach=pool,
     )
@@ -99,6 +164,7 @@ def answers_on_record(
     alpha: float = 0.05,
     beta: float = 0.2,
     *,
+    margin: float = 0.0,
     strata: WaveringStrata | None = None,
     step: int = 32,
     pool: int | None = None,
@@ -122,7 +188,8 @@ def answers_on_record(
 
     def ended(law: Law) -> Operating:
         within = 1.0 if reach is not None or pool is None else share
-        return expected_ends(theta, law, alpha, beta, batch=step, ends=ends, available=known, reach=within, runs=runs, seed=seed)
+        sure = {"margin": margin, "batch": step, "ends": ends}
+        return expected_ends(theta, law, alpha, beta, **sure, available=known, reach=within, runs=runs, seed=seed)
 
     after = {place: items.dropped(theta, place) for place in PLACES}
     if after[PLACES[0]] is None:
@@ -138,7 +205,7 @@ def answers_on_record(
         strata=strata,
         healthy=ended(items.law(k)),
         dropped={place: ended(each.law(k)) for place, each in after.items() if each is not None},
-        bound=bound_of_answers(items, theta, alpha, beta, k),
+        bound=None if margin else bound_of_answers(items, theta, alpha, beta, k),
         pool=pool,
         reach=None if known is None else math.floor(known if reach is not None else known * share),
     )
@@ -172,14 +239,19 @@ def scores_on_record(
     alpha: float = 0.05,
     beta: float = 0.2,
     *,
+    margin: float = 0.0,
+    strata: WaveringStrata | None = None,
+    wavering: npt.ArrayLike | None = None,
     step: int = 32,
     pool: int | None = None,
+    reach: int | None = None,
     runs: int = RUNS,
     seed: int = 0,
 ) -> RunDesign:
     """Scores in a known range: the empirical-likelihood rule on differences like these, of healthy answers, whose mean is taken to be 0.
 
-    `mean`: of the scores. A drop is a share of answers that score lowest, or a little less in all. Reference: Owen1988.
+    `mean`: of the scores. A drop is a share of answers that score lowest, or a little less in all. `wavering`: which of the
+    differences are of items that `strata` ask more often; `reach`: how many can be asked then. Reference: Owen1988; Neyman1934.
 
     >>> found = scores_on_record([-0.1, 0.0, 0.0, 0.1], (0.0, 1.0), 0.8, 0.05, runs=200)
     >>> found.healthy.items <= 96, found.weakest.regression > 0.7
@@ -194,23 +266,39 @@ def scores_on_record(
             got=f"theta {theta:g} where scores are {mean:.4g} on average and {low:g} at least",
             need="a drop to a score that is possible",
         )
-    healthy = binned(x, width)
+    k = np.ones(len(x)) if strata is None or wavering is None else strata.k(wavering)
+    healthy = [(value, p * float(np.mean(k == each)), each) for each in np.unique(k).tolist() for value, p in binned(x[k == each], width)]
     depth = (mean - low) / width
-    lowest = [max(-1.0, x - depth) for x, _ in healthy]  # no difference lies below the range
-    fail = theta / width / sum(p * (x - end) for (x, p), end in zip(healthy, lowest, strict=True))
-    failed = [(end, p * fail) for end, (_, p) in zip(lowest, healthy, strict=True)] + [(x, p * (1 - fail)) for x, p in healthy]
-    laws = {FAILING: failed, EVENLY: [(max(-1.0, x - theta / width), p) for x, p in healthy]}
+    lowest = [max(-1.0, value - depth) for value, _, _ in healthy]  # no difference lies below the range
+    fail = theta / width / sum(p * (value - end) for (value, p, _), end in zip(healthy, lowest, strict=True))
+    failed = [(end, p * fail, each) for end, (_, p, each) in zip(lowest, healthy, strict=True)]
+    failed += [(value, p * (1 - fail), each) for value, p, each in healthy]
+    evenly = [(max(-1.0, value - theta / width), p, each) for value, p, each in healthy]
+    known = pool if reach is None else reach
 
-    def ended(law: Law) -> Operating:
-        return expected_ends(theta / width, law, alpha, beta, batch=step, available=pool, runs=runs, seed=seed)
+    def ended(law: list[tuple[float, float, float]]) -> Operating:
+        """Of a law of (difference, share of the pool, k of its items): an item is asked k times as often, and its difference is over k."""
+        asked = sum(p * each for _, p, each in law)
+        return expected_ends(
+            theta / width,
+            tuple((value / each, p * each / asked) for value, p, each in law),
+            alpha,
+            beta,
+            margin=margin / width,
+            batch=step,
+            ends=(-1.0, 1.0) if strata is None else strata.ends,
+            available=known,
+            runs=runs,
+            seed=seed,
+        )
 
     return RunDesign(
-        design="scores",
+        design="scores" if strata is None else "scores in strata",
         rule="empirical-likelihood",
-        strata=None,
+        strata=strata,
         healthy=ended(healthy),
-        dropped={place: ended(tuple(law)) for place, law in laws.items()},
+        dropped={FAILING: ended(failed), EVENLY: ended(evenly)},
         bound=None,
         pool=pool,
-        reach=pool,
+        reach=known,
     )

@@ -15,6 +15,12 @@ save is little: healthy candidates pay hardly anything for a small alpha.
 
 from __future__ import annotations
 
+import numpy as np
+
+from steelyard.infer.sequential.stopping import STEP, rule_for
+
+ALWAYS_RIGHT = 0.7  # of the items that do not waver, where runs are simulated
+
 
 def candidate_alpha(alpha: float, candidates: int) -> float:
     """The alpha of one of M candidates against one baseline: alpha / M. Reference: Dunn1961; Holm1979 for what is not done.
@@ -23,3 +29,40 @@ def candidate_alpha(alpha: float, candidates: int) -> float:
     (0.01, 0.05)
     """
     return alpha / candidates
+
+
+def simulated_candidates(
+    rng: np.random.Generator,
+    *,
+    candidates: int,
+    items: int,
+    theta: float,
+    discordance: float,
+    alpha: float,
+    beta: float = 0.2,
+    step: int = STEP,
+    broken: bool = False,
+) -> tuple[list[str], list[int]]:
+    """One run of candidates at `alpha` each: how every one ends, and how many items it was asked. The first has lost theta if `broken`.
+
+    Items are always right, always wrong, or coin tosses, so that two healthy answers differ on the share `discordance`: on coin
+    tosses a lucky baseline is held against every candidate. Reference: McNemar1947; Dunn1961.
+
+    >>> simulated_candidates(np.random.default_rng(0), candidates=2, items=500, theta=0.1, discordance=0.0, alpha=0.025)
+    (['pass', 'pass'], [32, 32])
+    """
+    coins = rng.random(items) < 2 * discordance
+    right = rng.random(items) < ALWAYS_RIGHT
+    answers = np.where(coins, rng.random((candidates + 1, items)) < 0.5, right)
+    if broken:
+        answers[1] &= rng.random(items) >= theta / (ALWAYS_RIGHT + 2 * discordance * (0.5 - ALWAYS_RIGHT))
+    ends, asked = [], []
+    for each in answers[1:].astype(float) - answers[0]:
+        rule = rule_for(right_or_wrong=True, theta=theta, alpha=alpha, beta=beta, step=step)
+        n = 0
+        while rule.decision == "continue":
+            n = min(n + step, items)
+            rule.look(each[:n], last=n == items)
+        ends.append(rule.decision)
+        asked.append(n)
+    return ends, asked

@@ -28,6 +28,7 @@ def expected_ends(
     alpha: float = 0.05,
     beta: float = 0.2,
     *,
+    margin: float = 0.0,
     batch: int = 32,
     ends: tuple[float, float] = (-1.0, 1.0),
     available: int | None = None,
@@ -50,7 +51,7 @@ def expected_ends(
         raise UsageError("cannot foresee the items", got=f"probabilities {shares.tolist()}, batch {batch}", need="a law, a batch from 1")
     if (available is not None and available < 1) or not 0 < reach <= 1:
         raise UsageError("cannot foresee the items", got=f"available {available!r}, reach {reach!r}", need="items, and a share of them")
-    rule = EmpiricalLikelihoodSprt(theta=theta, alpha=alpha, beta=beta, step=batch, score_range=(0.0, 1.0), ends=ends)
+    rule = EmpiricalLikelihoodSprt(theta=theta, margin=margin, alpha=alpha, beta=beta, step=batch, score_range=(0.0, 1.0), ends=ends)
     rng = np.random.Generator(np.random.PCG64(seed))
     shares = np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum()
     most = None if available is None else np.maximum(rng.binomial(available, reach, runs), 1)
@@ -62,9 +63,9 @@ def expected_ends(
         items[live] += size
         counts[live] += rng.multinomial(size, shares)
         seen, n = counts[live], items[live]
-        squares = seen @ (values * values)
+        squares = seen @ (values + margin) ** 2
         lower, upper = bounds_rows(rule, n, squares)
-        against = [evidence_rows(values, seen, drop, *ends, starts[i, live]) for i, drop in enumerate((theta, 0.0))]
+        against = [evidence_rows(values, seen, drop, *ends, starts[i, live]) for i, drop in enumerate((theta, margin))]
         starts[:, live] = [at for _, at in against]
         ratio = against[0][0] - against[1][0]
         full = n * (n + PRIOR_ITEMS) / (squares + PRIOR_DISAGREEMENTS) >= rule.information
@@ -73,10 +74,10 @@ def expected_ends(
         over = ~(passed | alarmed) & (False if most is None else n == most[live])
         decided[live] = np.column_stack([alarmed, passed, over])
         live = live[~(alarmed | passed | over)]
-    return _operating(items, decided)
+    return operating(items, decided)
 
 
-def _operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> Operating:
+def operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> Operating:
     """Runs that have ended, counted."""
     runs = len(items)
     regression, passed, exhausted = decided.mean(axis=0).tolist()
@@ -95,11 +96,11 @@ def _operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> Operating:
 
 
 def bounds_rows(rule: EmpiricalLikelihoodSprt, n: IntArray, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`EmpiricalLikelihoodSprt.bounds` of many runs at once, without a margin; a test holds the two against each other."""
+    """`EmpiricalLikelihoodSprt.bounds` of many runs at once, of scores 1 wide; a test holds the two against each other."""
     m = squares / rule.ends[1] ** 2
     lower = level_needed(rule.alpha, rule.beta) + PASS_EXTRA + FEW / (1 + m)
-    rates = np.maximum((squares + PRIOR_DISAGREEMENTS) / (n + PRIOR_ITEMS), rule.theta)
-    cut = OVERSHOOT * rule.theta * np.sqrt((rule.step - 1) / rates)
+    rates = np.maximum((squares + PRIOR_DISAGREEMENTS) / (n + PRIOR_ITEMS), rule.theta - rule.margin)
+    cut = OVERSHOOT * (rule.theta - rule.margin) * np.sqrt((rule.step - 1) / rates)
     upper = rule.alarm - np.minimum(cut, MOST_OVERSHOOT * rule.alarm) * m / (m + SETTLED)
     return lower - np.minimum(cut, MOST_OVERSHOOT * lower), upper
 

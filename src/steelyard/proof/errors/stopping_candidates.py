@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.infer.sequential.candidates import candidate_alpha
-from steelyard.infer.sequential.stopping import rule_for
+from steelyard.infer.sequential.candidates import candidate_alpha, simulated_candidates
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, share_error
 from steelyard.proof.trials import told
 
 FAMILY = "several candidates against one baseline, stopping early"
 METHOD = "each at its share of alpha"
-BATCH = 32
-ALWAYS_RIGHT = 0.7  # of the items that do not waver
 
 
 def claims() -> Iterator[Claim]:
@@ -46,24 +43,14 @@ def alarms(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
 
 
 def run_of(rng: np.random.Generator, setting: Setting) -> tuple[list[str], list[int]]:
-    """One run: how every candidate ends, and how many items it was asked.
-
-    Items are always right, always wrong, or coin tosses: on those a lucky baseline is held against every candidate.
-    """
-    many, items, theta = int(setting["candidates"]), int(setting["items"]), float(setting["theta"])
-    coins = rng.random(items) < 2 * float(setting["discordance"])
-    right = rng.random(items) < ALWAYS_RIGHT
-    answers = np.where(coins, rng.random((many + 1, items)) < 0.5, right)
-    if setting["broken"]:
-        accuracy = ALWAYS_RIGHT + 2 * float(setting["discordance"]) * (0.5 - ALWAYS_RIGHT)
-        answers[1] &= rng.random(items) >= theta / accuracy
-    ends, asked = [], []
-    for each in answers[1:].astype(float) - answers[0]:
-        rule = rule_for(right_or_wrong=True, theta=theta, alpha=candidate_alpha(ALPHA, many))
-        n = 0
-        while rule.decision == "continue":
-            n = min(n + BATCH, items)
-            rule.look(each[:n], last=n == items)
-        ends.append(rule.decision)
-        asked.append(n)
-    return ends, asked
+    """One run: how every candidate ends, and how many items it was asked."""
+    many = int(setting["candidates"])
+    return simulated_candidates(
+        rng,
+        candidates=many,
+        items=int(setting["items"]),
+        theta=float(setting["theta"]),
+        discordance=float(setting["discordance"]),
+        alpha=candidate_alpha(ALPHA, many),
+        broken=bool(setting["broken"]),
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.infer.normal import quantile
 from steelyard.infer.planning import power as normal
 from steelyard.late_dataclass import dataclass
 from steelyard.options import checked, coin_flips, documented, number, probability, whole
@@ -29,6 +30,7 @@ EARLY = "paired, stopped early"
 SHORT_OF_POWER = 0.03  # what the simulated power may lack before it is said
 USUAL_ACCURACY = 0.75  # where none was given; items of mean runs hardly depend on it
 SAME, DROPPED = "nothing changed", "drop"
+QUANTILES = 200  # of the normal law that stands for noise of scores
 SHARE_DIGITS = 3  # of simulated shares
 
 
@@ -42,6 +44,7 @@ class DesignQuestion:
     sigma: float | None
     expected: float | None
     discordance: float | None
+    noise: float | None
     repeats: int | None
     within: float | None
     price: float | None
@@ -62,6 +65,7 @@ def plan_designs(
     expected: float | None = None,
     sigma: float | None = None,
     discordance: float | None = None,
+    noise: float | None = None,
     repeats: int | None = None,
     within: float | None = None,
     alpha: float = 0.05,
@@ -75,6 +79,8 @@ def plan_designs(
     theta is a share of the items (.02 is two points). sigma: the standard deviation of one item's score (.5 for right or
     wrong, the worst case; with a sigma above 1 theta is in its unit, and only the unpaired designs are known).
     expected: the accuracy. discordance: the share of items on which two healthy runs differ; the drop adds theta to it.
+    noise: for scores instead, the standard deviation of an item's difference between two healthy runs, as a fraction of the range
+    of scores (theta, sigma and expected, the mean score, as well).
     repeats and within: answers to each item, and the standard deviation of one answer within an item (without it all of the
     discordance is such noise). price: of one call; the reference is on record, so only the calls of the new run count. batch:
     items between two looks. available: the items there are. Every design that stops early is tried with the rule that `run`
@@ -92,6 +98,7 @@ def plan_designs(
             sigma=None if sigma is None else number("sigma", sigma, above=0, hint="0.5 is the worst case for right or wrong"),
             expected=None if expected is None else probability("the expected accuracy", expected),
             discordance=None if discordance is None else _share(discordance),
+            noise=None if noise is None else number("noise", noise, above=0, below=1, hint="as a fraction of the range of scores"),
             repeats=None if repeats is None else whole("repeats", repeats, 2),
             within=None
             if within is None
@@ -103,6 +110,8 @@ def plan_designs(
     )
     warnings = coin_flips(alpha=asked.alpha, beta=asked.beta)
     rows = _unpaired_rows(asked)
+    if asked.noise is not None:
+        return _of_scores(asked, rows, warnings)
     if asked.discordance is None:
         warnings.append("the paired designs need discordance=, the share of items on which two healthy runs differ")
         return _plan(asked, rows, None, [], warnings)
@@ -111,6 +120,27 @@ def plan_designs(
     rows += _paired_rows(asked, paired, stopping)
     _warn(asked, rows, paired, stopping[0], warnings)
     return _plan(asked, rows, paired, stopping, warnings)
+
+
+def _of_scores(asked: DesignQuestion, rows: list[dict[str, Any]], warnings: list[str]) -> Plan:
+    """Scores instead of right or wrong: the same items on both sides, all of them or stopped early."""
+    assert asked.noise is not None
+    from steelyard.infer.planning.run_designs import scores_on_record
+
+    spread = [asked.noise * quantile((place + 0.5) / QUANTILES) for place in range(QUANTILES)]
+    mean = USUAL_ACCURACY if asked.expected is None else asked.expected
+    rates = (asked.theta, asked.alpha, asked.beta)
+    early = scores_on_record([min(1.0, max(-1.0, x)) for x in spread], (0.0, 1.0), mean, *rates, step=asked.batch, pool=asked.available)
+    n = _scores_items(asked, asked.noise, asked.theta)
+    rows.append(_row(asked, "paired", n, f"reference score of each item on record; noise {asked.noise:g} between two healthy runs"))
+    rows.append(_early_row(asked, EARLY, early, ["items in random order", "scores in a known range, by empirical likelihood"]))
+    _warn(asked, rows, (n, n), early, warnings)
+    return _plan(asked, rows, (n, n), [early], warnings)
+
+
+def _scores_items(asked: DesignQuestion, noise: float, theta: float) -> int:
+    """Of a fixed design: the test that `check` makes of scores in a known range."""
+    return normal.items(normal.paired_scores(noise, reach=1.0), theta, asked.alpha, asked.beta)
 
 
 # ---- what can be asked -------------------------------------------------------------------------------------------------
@@ -124,7 +154,15 @@ def _share(discordance: Any) -> float:
 def _settle(asked: DesignQuestion) -> DesignQuestion:
     """Refuse numbers that do not go together; each message says what to write."""
     theta, sigma, p, psi = asked.theta, asked.sigma, asked.expected, asked.discordance
-    shares = [name for name in ("expected", "discordance", "within") if getattr(asked, name) is not None]
+    beside = [name for name in ("discordance", "repeats", "within") if getattr(asked, name) is not None]
+    if asked.noise is not None and beside:
+        raise UsageError(
+            f"noise= is for scores, and {beside[0]}= is for right or wrong.",
+            got=f"noise and {' and '.join(beside)}",
+            need="one of them",
+            hint="noise of scores is the standard deviation of an item's difference between two healthy runs",
+        )
+    shares = [name for name in ("expected", "discordance", "noise", "within") if getattr(asked, name) is not None]
     if sigma is not None and sigma > 1 and shares:
         raise UsageError(
             f"sigma {sigma:g} is not in the unit of {' and '.join(shares)}, which {'is a share' if len(shares) == 1 else 'are shares'}.",
@@ -192,7 +230,7 @@ def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     told = f"sigma {sigma:g}" + ("" if asked.sigma is not None else ", the worst case")
     rows = [_row(asked, "unpaired", asked.items(normal.two_sample(sigma)), f"reference on as many other items; {told}")]
     before, after = sigma * sigma, sigma * sigma
-    if p is not None:
+    if p is not None and asked.noise is None:
         before, after = p * (1 - p), (p - theta) * (1 - p + theta)
         own = normal.two_sample(math.sqrt((before + after) / 2))
         told = f"sigma from an accuracy of {p:g}"
@@ -338,12 +376,13 @@ def _plan(
             "paths": [healthy.paths, dropped.paths],
         }
     n = rows[0]["items"] if paired is None else paired[1]
+    scores = asked.noise is not None
     return Plan(
         goal="designs",
         design="unpaired" if paired is None else "paired",
         n=n,
-        n_first=None if paired is None else paired[0],
-        n_stable=None if paired is None else paired[1],
+        n_first=None if paired is None or scores else paired[0],
+        n_stable=None if paired is None or scores else paired[1],
         theta=asked.theta,
         alpha=asked.alpha,
         beta=asked.beta,
@@ -418,8 +457,13 @@ def _assumed(asked: DesignQuestion) -> str:
     if asked.discordance is not None:
         psi = asked.discordance
         parts.append(f"two healthy runs differ on {psi:g} of the items, runs with the drop on {psi + asked.theta:g}")
+    if asked.noise is not None:
+        parts.append(f"the difference of an item between two healthy runs has a standard deviation of {asked.noise:g} of the range")
+        parts.append("a drop is a share of answers that score lowest, or a little less in all of them")
+    if asked.discordance is not None or asked.noise is not None:
         parts.append(f"stopped early after whole batches of {asked.batch}, in 999 of 1,000 runs by the number given")
-        parts.append("the information bound is the fewest calls on average that any rule with these errors could do with")
+        if asked.noise is None:
+            parts.append("the information bound is the fewest calls on average that any rule with these errors could do with")
         parts.append("runs are left open where the items run out")
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
@@ -427,6 +471,10 @@ def _assumed(asked: DesignQuestion) -> str:
 def _sensitivity(asked: DesignQuestion) -> tuple[Mapping[str, Any], ...]:
     """The recommended design, if the discordance is half or double and if the drop is half."""
     theta, psi = asked.theta, asked.discordance
+    if asked.noise is not None:
+        tried = [(f"noise is {x:.4g}", x, theta) for x in (asked.noise / 2, 2 * asked.noise)]
+        tried.append((f"theta is {theta / 2:.4g}", asked.noise, theta / 2))
+        return tuple({"if": words, "n": _scores_items(asked, sd, drop)} for words, sd, drop in tried)
     if psi is None:
         smaller, larger = _unpaired_rows(_at(asked, theta / 2))[0]["items"], _unpaired_rows(_at(asked, 2 * theta))[0]["items"]
         return ({"if": f"theta is {theta / 2:.4g}", "n": smaller}, {"if": f"theta is {2 * theta:.4g}", "n": larger})
@@ -452,12 +500,12 @@ def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, 
         warnings.append(
             f"a reference known exactly asks for fewer items ({known['items']:,}) than pairing ({n:,}): the runs differ on so many items"
         )
-    if asked.available is not None and asked.discordance is not None and n > asked.available:
-        under_drop = asked.discordance + asked.theta
-        warnings.append(
-            f"there are {asked.available:,} items and pairing asks for {n:,}: a run of all of them may end undecided; "
-            f"`plan detect --n {asked.available} --discordance {under_drop:g}` says which drop they find"
-        )
+    if asked.available is not None and n > asked.available:
+        instead = ""
+        if asked.discordance is not None:
+            share = asked.discordance + asked.theta
+            instead = f"; `plan detect --n {asked.available} --discordance {share:g}` says which drop they find"
+        warnings.append(f"there are {asked.available:,} items and pairing asks for {n:,}: a run of all of them may end undecided{instead}")
     elif asked.batch > LARGE_BATCH * n:
         warnings.append(f"batches of {asked.batch} are large for {n:,} items: up to {max(1, int(LARGE_BATCH * n))} would stop sooner")
     lacking = 1 - asked.beta - stopping.usual.regression
@@ -469,7 +517,7 @@ def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, 
 
 
 def _sign(asked: DesignQuestion) -> str:
-    paired = asked.discordance is not None
+    paired = asked.discordance is not None or asked.noise is not None
     return signature.write(
         {
             "goal": "designs",
@@ -479,6 +527,7 @@ def _sign(asked: DesignQuestion) -> str:
             "theta": asked.theta,
             "sigma": asked.sigma,
             "discordance": asked.discordance,
+            "noise": asked.noise,
             "within": asked.within,
             "answers": asked.repeats,
             "expected": asked.expected,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_relative, settle_rule, unit_of
-from steelyard.estimate.guard.sequential import AnswersOnRecord, StoppingPlan, means_of, stored_answers
+from steelyard.estimate.guard.sequential import AnswersOnRecord, StoppingPlan, answers_apart, means_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
@@ -59,6 +59,7 @@ class Baseline:
     one_answer: bool = True
     right_or_wrong: bool = True  # each outcome on record is
     answers: AnswersOnRecord | None = None  # several on record, and how much they vary
+    apart: Mapping[str, npt.NDArray[np.float64]] | None = None  # of scores on record: how far answers to an item lie apart
     record: str | None = None  # the digest of the outcomes on record
     live: bool = False  # the other model, asked beside this one
     shared: float | None = None  # alpha of several candidates together; that of the rule is each one's share
@@ -127,11 +128,14 @@ def bench_of(
     bench = replace(bench, past=_past(past, bench.metric), groups=groups)
     if bench.past is None or not wish.decided:
         return bench
+    answers, right_or_wrong = stored_answers(past, bench.metric), _zero_one(item_values(past, bench.metric))
+    scores = not (right_or_wrong and prepared.scorer.right_or_wrong)
     return replace(
         bench,
         stored=_ends(past, bench.metric),
-        right_or_wrong=_zero_one(item_values(past, bench.metric)),
-        answers=stored_answers(past, bench.metric),
+        right_or_wrong=right_or_wrong,
+        answers=answers,
+        apart=answers_apart(past, bench.metric) if scores and answers.fewest > 1 else None,
         record=outcomes.digest(recorded),
     )
 

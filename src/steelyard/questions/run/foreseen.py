@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from steelyard.errors import UsageError
 from steelyard.estimate.guard.sequential import StoppingPlan
-from steelyard.infer.planning.run_designs import RunDesign, answers_on_record, one_answer
+from steelyard.infer.planning.run_designs import RunDesign, answers_on_record, candidates_beside, one_answer, scores_on_record
 from steelyard.infer.planning.stored_answers import recorded_answers
 from steelyard.infer.sequential.sequential_cost import Operating
 from steelyard.questions.run.baseline import Baseline
@@ -16,51 +18,83 @@ from steelyard.questions.run.task import Prepared
 
 CHURN = 0.05  # two healthy runs differ on so many items, where the record has one answer and cannot say
 RUNS, PATHS = 500, 200  # tried for each answer: enough for two digits
+SIMULATED = 400  # candidates of all runs that are tried
 
 
-def foreseen(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions) -> dict[str, Any] | None:
-    """The design, and the calls of runs in which nothing changed and in which theta was lost; None where that cannot be foreseen.
+class CannotForesee(Exception):
+    """What is to come cannot be foreseen; the words say why."""
 
-    Foreseen are runs of right or wrong without groups and margin, asked once, by the rules that are taken if none is named.
+
+def foreseen(
+    plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions, models: int = 1
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The design, and the calls of runs in which nothing changed and in which theta was lost; or None, and why they cannot be foreseen.
+
+    Of several candidates it is one that lost theta. Calls are those of all models together.
     """
-    if plan.groups is not None or plan.margin or not plan.right_or_wrong or wish.repeats > 1 or bench.live:
-        return None
     try:
-        found = _design(plan, bench, prepared)
-    except UsageError:  # a theta that cannot be lost from this record
-        return None
-    if found is None:
-        return None
-    churn = None if plan.answers > 1 else CHURN
+        found = _design(plan, bench, prepared, wish, models)
+    except CannotForesee as why:
+        return None, str(why)
+    except UsageError as fault:
+        return None, str(fault.args[0]).rstrip(".") if fault.args else "theta cannot be lost from this record"
+    assumes = plan.right_or_wrong and plan.answers == 1
+    each = 2 if models == 2 else 1  # items of the baseline are calls as well; of several candidates they are counted already
     return {
         "rule": plan.taken,
-        "answers": plan.answers,
+        "answers": None if bench.live else plan.answers,
+        "models": models,
         "factor": None if plan.strata is None else plan.strata.factor,
-        "churn_assumed": churn,
+        "churn_assumed": CHURN if assumes else None,
         "theta": plan.theta * bench.unit,
-        "healthy": _told(found.healthy),
-        "dropped": _told(found.dearest),
-    }
+        "healthy": _told(found.healthy, each),
+        "dropped": _told(found.dearest, each),
+    }, None
 
 
-def _design(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> RunDesign | None:
-    if plan.taken == "profile-mcnemar":
-        return one_answer(plan.theta, CHURN, plan.alpha, plan.beta, step=plan.every, pool=plan.n_max, binding=plan.binding, paths=PATHS)
-    if plan.taken != "empirical-likelihood" or plan.answers < 2 or bench.answers is None or bench.past is None:
-        return None
+def _design(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions, models: int) -> RunDesign:
+    if plan.groups is not None:
+        raise CannotForesee("items lie in groups, and how much groups vary from run to run is not known beforehand")
+    if plan.taken not in ("profile-mcnemar", "empirical-likelihood"):
+        raise CannotForesee(f"runs that stop by {plan.taken!r} are not foreseen")
+    if wish.repeats > 1:
+        raise CannotForesee(f"every item is asked {wish.repeats} times, and runs are foreseen by single answers")
+    rates = (plan.theta, plan.alpha, plan.beta)
+    rest: dict[str, Any] = {"margin": plan.margin, "step": plan.every, "pool": plan.n_max}
+    if plan.right_or_wrong and plan.answers == 1:
+        if models > 2 and not plan.margin:
+            return candidates_beside(
+                plan.theta, CHURN, models - 1, *rates[1:], step=plan.every, pool=plan.n_max, candidates_in_all=SIMULATED
+            )
+        if models > 2:
+            raise CannotForesee("with a margin, several candidates are not foreseen together")
+        return one_answer(plan.theta, CHURN, *rates[1:], **rest, binding=plan.binding, paths=PATHS if not plan.margin else RUNS)
+    if bench.live:
+        raise CannotForesee("nothing is on record that says how much the scores of one item vary from run to run")
+    if plan.answers < 2 or bench.answers is None or bench.past is None:
+        raise CannotForesee(
+            "one answer to each item is on record, which does not say how much scores vary from run to run (record a second run)"
+        )
     keys = [bench.key(case.id) for case in prepared.cases]
-    many = [bench.answers.many[key] for key in keys]
-    better = [bench.past[key] if bench.rule.sign > 0 else 1 - bench.past[key] for key in keys]
-    items = recorded_answers([round(mean * n) for mean, n in zip(better, many, strict=True)], many)
-    return answers_on_record(
-        items, plan.theta, plan.alpha, plan.beta, strata=plan.strata, step=plan.every, pool=plan.n_max, reach=plan.limit, runs=RUNS
-    )
+    rest |= {"strata": plan.strata, "reach": plan.limit, "runs": RUNS}
+    if plan.right_or_wrong:
+        many = [bench.answers.many[key] for key in keys]
+        better = [bench.past[key] if bench.rule.sign > 0 else 1 - bench.past[key] for key in keys]
+        items = recorded_answers([round(mean * n) for mean, n in zip(better, many, strict=True)], many)
+        return answers_on_record(items, *rates, **rest)
+    if plan.score_range is None or bench.apart is None:
+        raise CannotForesee("the range of scores is not known")
+    low, high = plan.score_range
+    mean = float(np.mean([bench.past[key] for key in keys]))
+    x = bench.rule.sign * np.concatenate([bench.apart[key] for key in keys])
+    wavering = np.concatenate([np.full(len(bench.apart[key]), bench.answers.variance[key] > 0) for key in keys])
+    return scores_on_record(x, (low, high), mean if bench.rule.sign > 0 else low + high - mean, *rates, wavering=wavering, **rest)
 
 
-def _told(ends: Operating) -> Mapping[str, Any]:
+def _told(ends: Operating, each: int) -> Mapping[str, Any]:
     return {
-        "calls": round(ends.items),
-        "calls_90": ends.items_90,
+        "calls": round(each * ends.items),
+        "calls_90": each * ends.items_90,
         "regression": ends.regression,
         "pass": ends.passed,
         "exhausted": ends.exhausted,

@@ -41,7 +41,7 @@ def dry_run_of(
     wish: RunOptions,
     *,
     judged: str | None,
-    expected: Mapping[str, Any] | None = None,
+    expected: tuple[Mapping[str, Any] | None, str | None] = (None, None),
     told_before: Sequence[str] = (),
 ) -> DryRun:
     """What the run would do, from the prompts as they would be sent."""
@@ -71,7 +71,8 @@ def dry_run_of(
         judge_calls=each * many if isinstance(prepared.scorer, Judge) else 0,
         judged_by=judged if many == 1 else None,
         stops_early=wish.decided or wish.width is not None,
-        expected=None if expected is None else _with_cost(expected, costs, each),
+        expected=None if expected[0] is None else _with_cost(expected[0], costs, each * many),
+        unforeseen=expected[1],
         warnings=tuple(
             dict.fromkeys([*prepared.warnings, *told_before, *(said for model in models for said in getattr(model, "warnings", ()))])
         ),
@@ -320,7 +321,7 @@ def steps_of(
                 names,
                 wish,
                 judged=None if bench is None else bench.model,
-                expected=_expected(watch, bench, prepared, wish),
+                expected=_expected(watch, bench, prepared, wish, len(models)),
                 told_before=() if bench is None or not wish.decided else tuple(bench.warnings),
             )
         course = RunSession(
@@ -389,12 +390,15 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
     return UntilNarrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
 
 
-def _expected(watch: Watch | None, bench: Baseline | None, prepared: Prepared, wish: RunOptions) -> dict[str, Any] | None:
+def _expected(
+    watch: Watch | None, bench: Baseline | None, prepared: Prepared, wish: RunOptions, models: int
+) -> tuple[dict[str, Any] | None, str | None]:
+    """What the run will probably take, or why that cannot be foreseen; neither of a run that asks all items."""
     if not isinstance(watch, UntilDecided) or bench is None:
-        return None
+        return None, None
     from steelyard.questions.run.foreseen import foreseen
 
-    return foreseen(watch.plan, bench, prepared, wish)
+    return foreseen(watch.plan, bench, prepared, wish, models)
 
 
 def _as_begun(watch: Watch | None, output: Path | None, bench: Baseline | None) -> Watch | None:

@@ -128,6 +128,8 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
     out.append(("Calls", f"{d.calls:,}", "at most: the run stops when it is decided" if d.stops_early else ""))
     if d.expected is not None:
         out += _expected_facts(d.expected)
+    if d.unforeseen is not None:
+        out.append(("Calls to expect", "", f"not foreseen: {d.unforeseen}"))
     if d.judge_calls:
         out.append(("Calls of the judge", f"{d.judge_calls:,}", "at most"))
     if d.judged_by is not None:
@@ -144,12 +146,16 @@ def dry_run_facts(d: DryRun) -> list[Fact]:
 def _expected_facts(expected: Mapping[str, Any]) -> list[Fact]:
     """What a run that stops when it is decided will probably take."""
     answers, factor = expected["answers"], expected["factor"]
+    models = expected.get("models", 1)
     record = "one answer to each item on record" if answers == 1 else f"{answers} answers to each item on record"
+    if answers is None:
+        record = "two models side by side" if models == 2 else f"{models - 1} candidates against one baseline"
     often = "" if factor is None else f", wavering items asked {factor:g} times as often"
     churn = expected["churn_assumed"]
     assumed = "" if churn is None else f"; assumes that two healthy runs differ on {churn:.0%} of the items"
     out: list[Fact] = [("Design", "", f"{expected['rule']}, {record}{often}{assumed}")]
-    for state, name in (("healthy", "Calls if nothing changed"), ("dropped", f"Calls after a loss of {expected['theta']:g}")):
+    lost = f"Calls after a loss of {expected['theta']:g}" + (" in one" if models > 2 else "")
+    for state, name in (("healthy", "Calls if nothing changed"), ("dropped", lost)):
         ends = expected[state]
         cost = "" if ends["cost"] is None else f"; cost ~{ends['cost']:.4g}"
         said = f"on average, {ends['calls_90']:,} for nine of ten; {ends['exhausted']:.1%} end undecided{cost}"
