@@ -47,6 +47,17 @@ class NightAlarm(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NightPoint(ResultPart):
+    """One night of a series as it was decided. evidence is None while a regression stands that nobody had acknowledged."""
+
+    night: str
+    time: str
+    verdict: str
+    evidence: float | None = None
+    alarm: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NightAcknowledgement(ResultPart):
     """Somebody acknowledged a regression: accept (it is intended) or fixed (its cause is gone)."""
 

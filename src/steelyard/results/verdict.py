@@ -11,6 +11,7 @@ from steelyard.results.base import IF_ANY, Result, ResultPart, filled, said_as
 from steelyard.results.comparison import Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
+from steelyard.results.nights import NightPoint
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
@@ -202,6 +203,7 @@ class SuiteNights(ResultPart):
     answers were not counted again. `correlation` is that of consecutive nights, None for fewer than twenty; `alike`: it is more than chance
     would bring, and the budget may not hold. `second`: tasks whose second run decided the night. `acknowledged`: what somebody has said of
     this regression since (how, by, date, reason).
+    `course` has the newest nights up to this one, as they were decided.
     """
 
     series: str
@@ -230,6 +232,7 @@ class SuiteNights(ResultPart):
     acknowledged: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)
     target: str = "items"
     claim: str = ""
+    course: tuple[NightPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -833,3 +833,24 @@ def test_the_answers_of_a_night_are_kept_once() -> None:
         kept = [store.answers(run.id) for run in runs]
     assert len(runs) == 2
     assert all(one is not None and one["q0"]["answer"] == "first" for one in kept)
+
+
+def test_the_report_of_a_suite_draws_the_evidence_of_its_nights() -> None:
+    nights = Nights(tasks=2)
+    first = nights.night()
+    assert "alarm line" not in FORMATS["html"](first)  # one night is no course
+    nights.several(4)
+    nights.break_items(1, 15)
+    found = nights.several(4)[-1]
+    assert found.nights is not None
+    course = found.nights.course
+    assert [one.night for one in course] == [f"n{i}" for i in range(1, 10)]
+    assert sum(one.alarm for one in course) == 1
+    assert [one.evidence is None for one in course][-2:] == [True, True]  # red, and nobody has acknowledged it
+    page = FORMATS["html"](found)
+    assert "alarm line: 365" in page
+    assert "alarm: regression" in page
+    assert result_of(json.loads(json.dumps(found.to_dict()))) == found
+    again = nights.night(night="n6")
+    assert again.nights is not None
+    assert again.nights.course == course[:6]  # of a retry, the course up to that night

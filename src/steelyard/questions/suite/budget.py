@@ -41,7 +41,7 @@ from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import notes_of
-from steelyard.results.nights import claim_of
+from steelyard.results.nights import NightPoint, claim_of
 from steelyard.results.verdict import Suite, SuiteNights, Verdict
 
 Looked = TypeVar("Looked")
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.infer.nights.watch import NightDecision, NightlyWatch
 
 Again = Callable[[int], tuple[Verdict, Mapping[str, Any]] | None]  # the second run of a check by its place; None: there is none yet
+NEWEST = 100  # nights that an answer tells the course of
 TRIES = 50  # how often a writer looks again when others are faster
 # What tells one run of a pipeline from another and stays the same when a job of it is run again.
 RUN_OF_CI = ("GITHUB_RUN_ID", "CI_PIPELINE_ID", "BUILDKITE_BUILD_ID", "CIRCLE_WORKFLOW_ID", "BUILD_BUILDID", "BUILD_TAG")
@@ -367,6 +368,28 @@ def _written(
         acknowledged=acknowledged,
         target=str(said.get("target", "items")),
         claim=claim_of(said["false_alarms_per_year"]),
+        course=_course(event, events),
+    )
+
+
+def _course(night: NightEvent, events: Sequence[NightEvent]) -> tuple[NightPoint, ...]:
+    """The newest nights up to this one; one that was run twice as its second run left it."""
+    found: dict[str, NightEvent] = {}
+    for one in events:
+        if one.kind == NIGHT and one.place <= night.place:
+            found[str(one.night)] = one
+        elif one.kind == AGAIN and one.facts["of"] in found:
+            found[one.facts["of"]] = replace(found[one.facts["of"]], decision=one.decision)
+    return tuple(
+        NightPoint(
+            night=name,
+            time=one.time,
+            verdict=one.decision["verdict"],
+            evidence=None if one.decision.get("unacknowledged") else one.decision["evidence"],
+            alarm=bool(one.decision.get("alarm")),
+        )
+        for name, one in list(found.items())[-NEWEST:]
+        if one.decision is not None
     )
 
 

@@ -110,9 +110,29 @@ def _drawn(r: NightSimulation) -> list[PageBlock]:
 def nights_plane(r: NightSimulation) -> Plane | None:
     """The evidence of every night as it was judged, and the line from which it alarms."""
     now = r.budgets[0]
-    at = [seconds(time) for time in r.times]
+    alarms = [(one.time, one.evidence, one.verdict) for one in now.alarms]
+    return evidence_plane(
+        r.series,
+        list(zip(r.times, now.evidence, strict=True)),
+        alarms=alarms,
+        line=now.line,
+        acknowledged=[one.time for one in r.acknowledgements],
+    )
+
+
+def evidence_plane(
+    series: str,
+    nights: Sequence[tuple[str, float | None]],
+    *,
+    alarms: Sequence[tuple[str, float, str]],
+    line: float,
+    acknowledged: Sequence[str] = (),
+) -> Plane | None:
+    """Evidence over time with its alarm line. nights: (time, evidence), None for red ones. alarms: (time, evidence, verdict)."""
+    at = [seconds(time) for time, _ in nights]
+    evidence = [e for _, e in nights]
     stretches: list[list[Place]] = [[]]  # of nights that were judged, with red ones between them
-    for x, e in zip(at, now.evidence, strict=True):
+    for x, e in zip(at, evidence, strict=True):
         if e is not None:
             stretches[-1].append((x, max(LOWEST, e)))
         elif stretches[-1]:
@@ -120,24 +140,21 @@ def nights_plane(r: NightSimulation) -> Plane | None:
     judged = [Line(name="evidence of the whole suite", places=places, dots=len(places) == 1) for places in stretches if places]
     if not judged:
         return None
-    red = [(x, LOWEST) for x, e in zip(at, now.evidence, strict=True) if e is None]
+    red = [(x, LOWEST) for x, e in zip(at, evidence, strict=True) if e is None]
     marks = [
-        Line(
-            name=name, shape=shape, places=[(seconds(one.time), max(LOWEST, one.evidence)) for one in now.alarms if one.verdict == verdict]
-        )
+        Line(name=name, shape=shape, places=[(seconds(time), max(LOWEST, e)) for time, e, word in alarms if word == verdict])
         for name, shape, verdict in (("alarm: regression", "cross", "regression"), ("alarm: changed", "triangle", "changed"))
     ]
     marks.append(Line(name="red: a regression that nobody has acknowledged; not judged", shape="tick", places=red))
-    marks.append(Line(name="acknowledged", shape="square", places=[(seconds(one.time), LOWEST) for one in r.acknowledgements]))
-    times = [*at, *(seconds(one.time) for one in r.acknowledgements)]
+    marks.append(Line(name="acknowledged", shape="square", places=[(seconds(time), LOWEST) for time in acknowledged]))
     return Plane(
-        title=f"Evidence of a change in {r.series}, night by night",
+        title=f"Evidence of a change in {series}, night by night",
         x_name="time (UTC)",
         y_name="evidence (logarithmic)",
-        x=time_scale(times),
-        y=log_scale(LOWEST, now.line * ABOVE, 6),
+        x=time_scale([*at, *map(seconds, acknowledged)]),
+        y=log_scale(LOWEST, line * ABOVE, 6),
         lines=[*judged, *(each for each in marks if each.places)],
-        goal=now.line,
+        goal=line,
         goal_name="alarm line",
         x_is_time=True,
     )

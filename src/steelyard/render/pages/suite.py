@@ -29,7 +29,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED
 from steelyard.render.pages.suite_nights import CHANGED as CHANGED_ITEMS
-from steelyard.render.pages.suite_nights import night_case, night_lines, unconfirmed_text
+from steelyard.render.pages.suite_nights import night_case, night_lines, night_picture, unconfirmed_text
 from steelyard.render.pages.verdict import (
     BY_SLICE,
     IDLE,
@@ -194,6 +194,7 @@ def suite_page(s: Suite, _: object) -> Page:
         lead=s.conclusion,
         sections=filled(
             Section(title="Guards", blocks=[*_drawn(drawing), *_table(found, s), Lead(), every]),
+            Section(title="Evidence over time", blocks=[] if s.nights is None else night_picture(s.nights)),
             _listed("Changed", [(g, CHANGED_ITEMS) for g in found if g.counts_as == "changed"], seen=WRITTEN),
             _listed("Unconfirmed", [(g, _unconfirmed(s)) for g in found if g.counts_as == "unconfirmed"], seen=WRITTEN),
             _listed("Waivers", waived(found)),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from steelyard.render.page import Fact, FactList, Notes, Page, PageCase, Section
+from steelyard.render.page import Fact, FactList, Notes, Page, PageBlock, PageCase, Picture, Section
+from steelyard.render.pages.nights import evidence_plane
 from steelyard.results.history import Acknowledged
 from steelyard.results.verdict import SuiteNights
 
@@ -53,6 +54,19 @@ def night_lines(night: SuiteNights) -> list[str]:
     if night.verdict == "regression" and night.acknowledged is None:
         out.append(f"red until it is acknowledged: {ACK} --series {shlex.quote(night.series)} --fixed (or --accept) --reason ...")
     return [*out, f"claimed: {night.claim}"]
+
+
+def night_picture(night: SuiteNights) -> list[PageBlock]:
+    """The evidence over the nights with its alarm line; of two nights at least, and not where two runs of one night decide."""
+    if night.confirm or len(night.course) < 2:
+        return []
+    drawing = evidence_plane(
+        night.series,
+        [(one.time, one.evidence) for one in night.course],
+        alarms=[(one.time, one.evidence or 0.0, one.verdict) for one in night.course if one.alarm],
+        line=night.line,
+    )
+    return [] if drawing is None else [Picture(drawing=drawing)]
 
 
 def night_case(night: SuiteNights, conclusion: str) -> PageCase:
