@@ -117,6 +117,26 @@ def test_percent_is_a_hundred_times_the_ratio_though_it_may_exceed_100() -> None
     assert verdict.reference.estimate == pytest.approx(100 * value)
 
 
+def test_a_pass_that_a_few_total_failures_bear_on_is_told() -> None:
+    rows = [{"id": f"u{i}", "errors": i % 3, "words": 10 + i % 5} for i in range(400)]
+    sy.record(rows, task="speech", model="m", metric="wer", ratio="errors/words", deterministic=True)
+
+    def told(failed: int, **more: Any) -> list[str]:
+        broken = [{**row, "errors": row["words"]} if i < failed else row for i, row in enumerate(rows)]
+        found = sy.check(broken, task="speech", model="m", theta=0.05, **more)
+        assert found.verdict == "pass"
+        return [said for said in found.warnings if "fail" in said]
+
+    assert told(0) == []
+    (said,) = told(3)
+    assert said.startswith("the pass may be overconfident: 3 of 400 items fail altogether in one of the two runs only")
+    assert "1 of 400 items fails altogether" in told(1)[0]
+    higher = [{"id": f"p{i}", "accepted": 30 + i % 3, "drafted": 40} for i in range(400)]
+    recorded(higher)
+    lost = [{**row, "accepted": 0} if i < 2 else row for i, row in enumerate(higher)]
+    assert any("2 of 400 items fail altogether" in said for said in checked(lost, theta=0.05).warnings)
+
+
 def test_a_number_of_another_suite_is_held_against_the_ratio_and_not_the_mean_of_the_items() -> None:
     Path("references").mkdir()
     Path("references/speech.yaml").write_text("m:\n  - wer: 10\n    sigma: 50\n    num_samples: 32\n    scale: percent\n")

@@ -45,6 +45,8 @@ from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
 
 NONE_FAILS = "no score could be a regression"
+ENOUGH_FAILURES = 100  # items that fail altogether in one run alone, from which their number is known well enough
+RARE = 0.05  # a share of items that a ratio at or beyond total failure is no rare thing from
 
 
 @dataclass(slots=True, kw_only=True)
@@ -510,6 +512,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         judged.warnings.add(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
     warn_of_gain(lower, judged.warnings)
     _warn_of_unseen(judged, verdict)
+    _warn_of_failures(judged, verdict)
     threshold = judged.threshold(p, above, smallest)
     if judged.threshold_note:
         details["threshold_note"] = judged.threshold_note
@@ -551,6 +554,30 @@ def _warn_of_unseen(judged: PairedJudgement, verdict: str) -> None:
                 f"the pass may be overconfident: {unseen.falls}, the lower bound would be {lowest:.3g} "
                 f"and a {WORSENING[rule.higher_is_better]} of {rule.theta:g} would not be ruled out; {unseen.remedy}"
             )
+
+
+def _warn_of_failures(judged: PairedJudgement, verdict: str) -> None:
+    """A pass of a ratio of sums that a few total failures bear on: its test has no range, and allows for no more than were seen.
+
+    Of runs at the edge, where about 1 in 100 utterances fails altogether, 12% of 1,000 pass instead of 5% (`SumsRatio`). With a hundred
+    such items or more the error is below 6%.
+    """
+    sums, rule, metric = judged.found.sums, judged.rule, judged.metric
+    if verdict != "pass" or rule.theta is None or sums is None or sums.sizes is not None or not metric.of_ratio:
+        return
+    then, now = (_failed_altogether(side, rule.higher_is_better) for side in (sums.baseline, sums.candidate))
+    few = int((then != now).sum())
+    if 0 < few < ENOUGH_FAILURES and then.mean() < RARE:
+        judged.warnings.add(
+            f"the pass may be overconfident: {few:,} of {len(now):,} items fail{'s' if few == 1 else ''} altogether in one of the two runs "
+            "only, and the test does not allow for more of them than were seen; more items would tell"
+        )
+
+
+def _failed_altogether(sums: Any, higher_is_better: bool) -> Any:
+    """Items with nothing right: no less wrong than there is to get right, or nothing of what is wanted."""
+    below, above = sums[:, 0], sums[:, 1]
+    return (below > 0) & ((above <= 0) if higher_is_better else (above >= below))
 
 
 def _telling(judged: PairedJudgement) -> tuple[dict[str, Any], ...]:
