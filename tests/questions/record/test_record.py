@@ -154,6 +154,28 @@ def test_a_deterministic_model_whose_runs_differ_is_told() -> None:
     assert any("not deterministic" in warning for warning in result.warnings)
 
 
+def test_runs_that_are_identical_item_by_item_are_told_unless_the_model_is_deterministic() -> None:
+    """Equal means of equal runs have no spread at all: what a mean of five equal numbers rounds off is none."""
+    runs = [rows(bits(546, 54)) for _ in range(5)]
+    result = sy.record(*runs, task="t", model="m")
+    assert any("all 5 runs are identical item by item" in warning for warning in result.warnings)
+    assert entry()["sigma_run"] == 0
+    told = sy.check(runs[0], task="t", model="m")
+    assert not any("runs differ" in warning for warning in told.warnings)
+    assert not any("identical" in warning for warning in sy.record(*runs, task="t", model="d", deterministic=True).warnings)
+    other = sy.record(*runs[1:], rows(bits(545, 55)), task="t", model="o")
+    assert not any("identical" in warning for warning in other.warnings)
+
+
+def test_one_file_is_one_run_whatever_it_is_called(home: Path) -> None:
+    Path("q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(bits(15, 5))))
+    Path("link.jsonl").symlink_to("q.jsonl")
+    for again in ("q.jsonl", "./q.jsonl", home / "q.jsonl", "link.jsonl"):
+        with pytest.raises(UsageError, match=r"q.jsonl' is given twice"):
+            sy.record("q.jsonl", again, task="t", model="m")
+    assert not Path("references").exists()
+
+
 def test_a_deterministic_model_whose_items_differ_is_told_even_if_the_means_agree() -> None:
     result = sy.record(rows([1, 0, 1, 0]), rows([0, 1, 0, 1]), task="t", model="m", deterministic=True)
     assert any("not deterministic" in warning for warning in result.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import settle_rule, unit_of
 from steelyard.estimate.guard.source import ratio_has_percent, within_unit
+from steelyard.infer.rounding import variance_of
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
@@ -151,7 +153,7 @@ def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warn
         metric=None if name == PLAIN_KEY else name,
         positive=wish.positive if of_a_class(found.metric) else None,
         runs=max(1, len(found.by_run)),
-        sigma_run=unit * float(np.std(found.by_run, ddof=1)) if len(found.by_run) > 1 else None,
+        sigma_run=unit * math.sqrt(variance_of(np.array(found.by_run))) if len(found.by_run) > 1 else None,
         deterministic=True if wish.deterministic else None,
         recorded=now(),
         by=who(),

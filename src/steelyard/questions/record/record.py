@@ -167,6 +167,7 @@ def record(
     columns = source_keywords(record, columns)
     if not sources:
         raise UsageError("No run to record.", got="no source", need="at least one run")
+    _refuse_twice(sources)
     check_mapping("protocol", protocol)
     one_of("scale", scale, SCALES)
     one_of("ids", ids, ("kept", "hashed"))
@@ -214,6 +215,20 @@ def record(
     entry, said = stored(entry, found.kept, place, before)
     warnings.extend(said)
     return _told(entry, place, before, settings, warnings)
+
+
+def _refuse_twice(sources: Sequence[Any]) -> None:
+    """One file is one run, under whatever names it is given."""
+    named = [os.fspath(source) for source in sources if isinstance(source, str | os.PathLike)]
+    places = [os.path.realpath(name) for name in named]
+    twice = next((name for name, place in zip(named, places, strict=True) if places.count(place) > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"The run {twice!r} is given twice: recorded as two runs it would hide how much runs differ.",
+            got=f"{twice!r} twice",
+            need="every run once",
+            hint="leave it out the second time; a model that always gives the same answers needs one run and deterministic=True",
+        )
 
 
 def _warn_of_direction(metric: Metric, wish: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> None:
@@ -425,6 +440,11 @@ def _warn(found: Measured, deterministic: bool, warnings: Warnings) -> None:
     differ = _differing(found.kept)
     if deterministic and differ:
         warnings.add(f"{differ:,} of {found.n:,} items differ between the runs, so the model is not deterministic")
+    if runs > 1 and not deterministic and not differ:
+        warnings.add(
+            f"{'both' if runs == 2 else f'all {runs}'} runs are identical item by item: if they are copies of one run, record it once; "
+            "if the model always gives the same answers, say so with deterministic=True"
+        )
 
 
 def _differing(kept: outcomes.Outcomes) -> int:
