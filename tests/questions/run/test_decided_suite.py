@@ -163,6 +163,13 @@ def test_a_killed_suite_goes_on_at_the_same_look(place: Path, model: Callable[..
     assert not list(Path().glob("*.journal"))
 
 
+def test_a_correction_that_is_not_used_is_told(place: Path, model: Callable[..., Any]) -> None:
+    model()
+    found = sy.run_suite(suite('correction = "holm"'), until="decided", max_calls=1)
+    assert any("correction = 'holm' is not used" in warning for warning in found.warnings)
+    assert not sy.run_suite(suite('correction = "pooled"'), until="decided", max_calls=1).warnings
+
+
 def test_a_resumed_suite_with_another_alpha_is_refused(place: Path, model: Callable[..., Any]) -> None:
     model()
     sy.run_suite(suite(), until="decided", max_calls=50)

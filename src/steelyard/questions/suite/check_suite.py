@@ -133,6 +133,11 @@ def suite_and_sources(
                 need="complete runs, or no budget",
                 hint="series='none' leaves the night out",
             )
+        if read.correction != POOLED:
+            warnings.append(
+                f"correction = {read.correction!r} is not used: a suite that stops when it is decided shares alpha beforehand, half of it "
+                "among the tasks, half for all of them together"
+            )
         return together(read), {**where, "parts": [_read_from(guard) for guard in guards]}
     if evaluate is None and any(guard.run is not None for guard in guards):
         raise UsageError(
