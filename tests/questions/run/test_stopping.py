@@ -205,6 +205,16 @@ def test_a_small_pool_is_told_beforehand(place: dict[str, Any]) -> None:
     assert not any("are few" in words for words in run(RIGHT, place, lambda question: "yes", theta=0.1)[0].warnings)
 
 
+def test_a_run_that_stops_needs_a_theta_above_the_margin(place: dict[str, Any]) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    for stopping in (None, "e-process", "lan-demets"):
+        with pytest.raises(UsageError, match=r"A run that stops early needs a theta above the margin \(0\.02\)"):
+            run(RIGHT, place, lambda question: "yes", theta=0.02, margin=0.02, stopping=stopping)
+    with pytest.raises(UsageError, match=r"theta 0\.02 is below the margin 0\.03\.") as refused:
+        run(RIGHT, place, lambda question: "yes", theta=0.02, margin=0.03)
+    assert "at least the margin" not in str(refused.value)
+
+
 # ---- what was noted ----------------------------------------------------------------------------------------------------------
 
 

@@ -275,9 +275,10 @@ def settle_rule(
         rule = at_reference(rule, entry.value)
     if rule.theta is not None and rule.theta < rule.margin:
         raise UsageError(
-            f"theta {rule.theta:g} is below the margin {rule.margin:g}; it must be at least the margin.",
+            f"theta {rule.theta:g} is below the margin {rule.margin:g}.",
             got=f"theta {rule.theta:g} below the margin {rule.margin:g}",
             need="a theta of at least the margin",
+            hint="a drop up to the margin is allowed, so the drop that matters is no smaller",
         )
     refuse_impossible_rule(rule, entry.value, warnings)
     return rule

@@ -236,6 +236,13 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
             need="the drop that matters, which a pass must rule out",
             hint="theta=.02, or theta in the reference or in [tasks.NAME] of steelyard.toml",
         )
+    if rule.theta <= rule.margin:
+        raise UsageError(
+            f"A run that stops early needs a theta above the margin ({rule.margin:g}): it stops as soon as it can tell one from the other.",
+            got=f"theta {rule.theta:g} with the margin {rule.margin:g}",
+            need="a theta above the margin",
+            hint="lower the margin, or run all items: then theta may be the margin itself",
+        )
     if not bench.metric.stoppable:
         raise UsageError(
             f"A run cannot stop early by {bench.metric.name}, a metric of the whole table; it must be right or wrong, or the mean "
