@@ -208,8 +208,14 @@ def test_what_does_not_fit_is_refused_before_the_first_question(
         sy.run_suite(suite(), until="decided", stop="never")
     with pytest.raises(SteelyardError, match="asks the same as check"):
         sy.run_suite(suite(tasks=("alpha", "alpha")), until="decided")
-    with pytest.raises(UsageError, match="prices"):
+    with pytest.raises(UsageError, match=r"'alpha' says no prices.* prices = \{input = 0\.15, output = 0\.6\} in its table `run`"):
         sy.run_suite(suite(), until="decided", max_cost=1)
+    with pytest.raises(UsageError, match=r"'alpha' says no prices"):
+        sy.run_suite(suite(run=", max_cost = 1"))
+    with pytest.raises(UsageError, match=r"'alpha' runs its model, and such a check cannot have 'by'.* check that file with by"):
+        sy.run_suite(suite(check='by = "language"'))
+    with pytest.raises(UsageError, match=r"cannot have 'metric'.* the task file says it"):
+        sy.run_suite(suite(check='metric = "accuracy"'), until="decided")
     assert not asked
 
 

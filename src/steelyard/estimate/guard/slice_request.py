@@ -41,7 +41,7 @@ def settle_slices(by: Any, critical: Any, task: TaskDefaults) -> SliceRequest | 
         raise UsageError("cannot use critical_slices", got=repr(critical), need="the values that matter", hint='critical_slices=["de"]')
     if named and not columns:
         raise UsageError(
-            "critical_slices are values of a column; name the column with by=.",
+            "critical_slices= names values of a column; name the column with by=.",
             got="critical_slices without by",
             need="the column they are values of",
             hint='by="language"',

@@ -27,6 +27,7 @@ from steelyard.results.evaluation import DryRun, Evaluation
 from steelyard.results.verdict import WORSENING, Suite, Verdict
 
 OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
+OF_RESULTS = ("by", "critical_slices", "recovery", "sigma", "num_samples", "target")  # what `check` knows, and no task file says
 OF_MODEL = ("base_url", "api", "key_env", "batch", "timeout")
 SEQUENTIAL = "sequential"  # the correction of such a suite: alpha is shared beforehand
 OF_LOOK = ("task", "n", "lambda", "decision", "pooled", "pooled_needed")
@@ -170,6 +171,9 @@ def decided_suite(
             hint="until, n and limits of a single task belong into its table `run`",
         )
     _refuse(asked)
+    if max_cost is not None:
+        for guard in asked.guards:
+            refuse_without_prices(guard)
     budget = Budget(
         max_calls=None if max_calls is None else whole("max_calls", max_calls),
         max_cost=None if max_cost is None else number("max_cost", max_cost, above=0),
@@ -236,13 +240,34 @@ def refuse_other_task(guard: AskedCheck) -> None:
     assert guard.run is not None
     unknown = [name for name in guard.options if name not in (*OF_RULE, "task", "model")]
     if unknown:
-        raise UsageError(f"cannot run the check of {task!r}", got=f"{unknown[0]} beside run", need="what the task file says instead")
+        by_result = unknown[0] in OF_RESULTS
+        raise UsageError(
+            f"The check of {task!r} runs its model, and such a check cannot have {unknown[0]!r}.",
+            got=f"{unknown[0]} beside run",
+            need=f"a result to check with {unknown[0]}" if by_result else "what the task file says",
+            hint=f'say output = "FILE" in its table `run`, and check that file with {unknown[0]} in a second suite'
+            if by_result
+            else f"leave {unknown[0]} out here: the task file says it",
+        )
+    if "max_cost" in guard.run:
+        refuse_without_prices(guard)
     named = read_task(guard.run["task"], guard.run.get("data")).name
     if named != task:
         raise UsageError(
             f"The task file is of {named!r}, but the suite says {task!r}.",
             got=f"the task {named!r}, where the suite says {task!r}",
             need="one name",
+        )
+
+
+def refuse_without_prices(guard: AskedCheck) -> None:
+    """A limit of money needs the prices of the check's model, which only its table `run` can say."""
+    if "prices" not in (guard.run or {}):
+        raise UsageError(
+            f"The check of {guard.options['task']!r} says no prices, so its cost cannot be limited.",
+            got="max_cost and a check without prices",
+            need="the price of a million tokens, for every model",
+            hint="prices = {input = 0.15, output = 0.6} in its table `run`",
         )
 
 

@@ -69,7 +69,7 @@ class Budget:
                     f"The model does not report the tokens of its answers (item {row['id']!r}), so the cost cannot be limited.",
                     got=f"no token counts for item {row['id']!r}",
                     need="token counts with every answer",
-                    hint="use max_calls instead of max_cost",
+                    hint="use max_calls= instead of max_cost=",
                 )
             self.cost += (row["tokens_in"] * price.input + row["tokens_out"] * price.output) / PER
 

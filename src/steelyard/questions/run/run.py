@@ -354,7 +354,7 @@ def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
             "max_cost= cannot limit what a judge costs: its tokens have no price.",
             got="max_cost= and the scorer judge",
             need="a scorer that costs nothing",
-            hint="use max_calls instead of max_cost",
+            hint="use max_calls= instead of max_cost=",
         )
     return budget
 
