@@ -224,7 +224,9 @@ def test_a_file_that_is_no_journal_stays_as_it_is(tmp_path: Path) -> None:
 def test_another_run_does_not_continue_it(tmp_path: Path) -> None:
     filled(tmp_path / "j")
     before = (tmp_path / "j").read_bytes()
-    with pytest.raises(UsageError, match=r"task\.scorer was 'exact', is 'number'; seed was 0, is 1\b.*old settings.*another -o.*remove"):
+    with pytest.raises(
+        UsageError, match=r"task\.scorer was 'exact', is 'number'; seed was 0, is 1\b.*old settings.*another output=.*remove"
+    ):
         Journal.open(tmp_path / "j", {"task": {"name": "sums", "scorer": "number"}, "seed": 1, "repeats": 1})
     with pytest.raises(UsageError, match=r"repeats was 1, is not there; until was not there, is 'decided'"):
         Journal.open(tmp_path / "j", {"task": IDENTITY["task"], "seed": 0, "until": "decided"})

@@ -215,6 +215,17 @@ def test_a_run_that_stops_needs_a_theta_above_the_margin(place: dict[str, Any]) 
     assert "at least the margin" not in str(refused.value)
 
 
+def test_a_reference_that_was_recorded_again_under_a_run_is_told_in_words(place: dict[str, Any]) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    run(RIGHT, place, lambda question: "yes", max_calls=40, theta=0.02)
+    rows = [{"id": row["id"], "score": float(row["x"] % 9 > 0)} for row in DATA]
+    sy.record(rows, task="t", model="m", update=True, reason="again", deterministic=True, **place)
+    with pytest.raises(UsageError, match="other settings: the reference has been recorded again since") as refused:
+        run(RIGHT, place, lambda question: "yes", max_calls=40, theta=0.02)
+    assert "another output=" in str(refused.value)
+    assert len(str(refused.value)) < 400, "no digests"
+
+
 # ---- what was noted ----------------------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,11 @@ from steelyard.redaction import redact, redacted
 SCHEMA = 1
 SYNC_SECONDS = 1.0
 SHOWN = 3  # differences of identity that a message lists
+# what nobody can read is said in words
+DIGESTS = {
+    "identity.stopping.record": "the reference has been recorded again since",
+    "identity.items": "the items, their prompts or truths have changed since",
+}
 _BEGINS = b'{"journal":'
 _SUM = len(',"sum":"01234567"}')
 _DEFAULTS = {field.name: field.default for field in fields(Answer) if field.name != "more"}
@@ -256,13 +261,18 @@ class Journal:
         changed = [key for key in {**before, **now} if key != "sum" and before.get(key, _ABSENT) != now.get(key, _ABSENT)]
         if not changed:
             return
-        told = [f"{key.removeprefix('identity.')} was {_shown(before, key)}, is {_shown(now, key)}" for key in changed[:SHOWN]]
+        in_words = {key: words for key, words in DIGESTS.items() if before.get(key) and now.get(key)}
+        changed.sort(key=lambda key: key not in in_words)
+        told = [
+            in_words.get(key) or f"{key.removeprefix('identity.')} was {_shown(before, key)}, is {_shown(now, key)}"
+            for key in changed[:SHOWN]
+        ]
         more = f"; and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
         raise UsageError(
             f"The journal {str(self.path)!r} was begun with other settings: {'; '.join(told)}{more}.",
             got=f"another run: {'; '.join(told)}{more}",
             need="the settings it was begun with, because answers to different questions must not be mixed",
-            hint="finish it with the old settings, write to another -o, or remove the journal to begin anew",
+            hint="finish it with the old settings, write to another output=, or remove the journal to begin anew",
         )
 
     def _damaged(self, got: str) -> SourceError:
@@ -299,9 +309,11 @@ def _locked(path: Path) -> Lock:
         return Lock(path, timeout=0).__enter__()
     except LockHeldError as held:
         got = f"a run that is writing it{f', process {held.pid}' if held.pid else ''}"
-        raise UsageError(what, got=got, need="one run at a time", hint="wait until that run has ended, or write to another -o") from None
+        raise UsageError(
+            what, got=got, need="one run at a time", hint="wait until that run has ended, or write to another output="
+        ) from None
     except UsageError as fault:
-        raise UsageError(what, got=fault.got, need=fault.need, hint=fault.hint or "another -o") from fault
+        raise UsageError(what, got=fault.got, need=fault.need, hint=fault.hint or "another output=") from fault
     except ValueError as fault:  # a name with a NUL byte is no name
         raise UsageError(what, got=str(fault), need="the name of a file") from fault
 
