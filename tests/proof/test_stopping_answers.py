@@ -10,7 +10,7 @@ import pytest
 from steelyard.infer.planning.run_designs import answers_on_record, strata_for
 from steelyard.infer.planning.stored_answers import beta_answers
 from steelyard.proof.errors import stopping_answers
-from steelyard.proof.errors.stopping_answers import ALIKE, CHANGED, GAINS, SAME, STRATA, ended, healthy, run_over
+from steelyard.proof.errors.stopping_answers import ALIKE, CHANGED, GAINS, SAME, STRATA, ended, healthy, run_of_scores, run_over
 
 
 @pytest.mark.parametrize("model", [SAME, CHANGED, GAINS])
@@ -54,3 +54,14 @@ def test_pools_item_by_item_end_as_planned(place: str | None) -> None:
     found = answers_on_record(items, 0.1, strata=strata_for(items, 0.1, pool=700), pool=700)
     planned = (found.dropped[place] if place else found.healthy).regression
     assert abs(share - planned) < 4 * math.sqrt(0.25 / runs)
+
+
+def test_scores_in_strata_are_called_worse_where_they_are() -> None:
+    setting = {"scores": "one of two scores", "wavering": 0.2, "answers": 4, "pool": 1000, "theta": 0.1}
+    rng = np.random.default_rng(2)
+    share = {
+        name: sum(run_of_scores(rng, {**setting, **one}) == "regression" for _ in range(40)) / 40
+        for name, one in (("same", {"model": SAME}), ("changed", {"model": "some lost, as many gained"}), ("lost", {"drop": "stable"}))
+    }
+    assert max(share["same"], share["changed"]) <= 0.2
+    assert share["lost"] >= 0.6

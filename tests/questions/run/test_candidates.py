@@ -182,12 +182,27 @@ def test_what_several_candidates_cannot_have_is_said_before_anything_is_asked(wr
     assert not asked.counts
 
 
-def test_a_candidate_that_answers_nothing_ends_the_run_and_says_so() -> None:
-    def broken(question: str) -> str:
-        raise TimeoutError("no server")
+def test_a_candidate_that_answers_nothing_ends_the_run_and_says_so(tmp_path: Path) -> None:
+    down = [True]
 
-    with pytest.raises((DataError, TimeoutError)):
-        sy.run(TASK, *Asked().all(["base", "same"]), broken, name=["base", "same", "broken"], **WISH)
+    def broken(question: str) -> str:
+        if down:
+            raise TimeoutError("no server")
+        return "yes"
+
+    out, small = tmp_path / "out.jsonl", {"task": {**TASK["task"], "data": ROWS[:60]}}
+    names = ["base", "same", "broken"]
+    for missing, rate in (("error", 0.02), ("drop", 1.0)):
+        asked = Asked()
+        with pytest.raises(DataError, match="no answer"):
+            sy.run(small, *asked.all(names[:2]), broken, name=names, output=out, missing=missing, max_error_rate=rate, **WISH)
+        assert (tmp_path / "out.jsonl.journal").exists(), "what was paid for is kept"
+        asked.counts.clear()
+    down.clear()
+    found = sy.run(small, *asked.all(names[:2]), broken, name=names, output=out, missing="drop", max_error_rate=1.0, **WISH)
+    assert found.candidates is not None
+    assert found.n == 60
+    assert asked.counts["base"] == asked.counts["same"] == 0, "only what failed is asked again"
 
 
 def test_items_that_one_candidate_leaves_out_are_still_the_others(tmp_path: Path) -> None:

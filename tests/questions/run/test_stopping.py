@@ -17,6 +17,7 @@ import steelyard as sy
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.sequential import StoppingPlan
+from steelyard.questions.run.task import prepare
 
 N = 300
 DATA = [{"id": f"q{i}", "x": i, "y": "yes"} for i in range(N)]
@@ -336,3 +337,16 @@ def test_no_pass_can_be_overruled_so_the_rules_are_binding(place: dict[str, Any]
     again, _ = run(task, place, right)
     assert again.n == found.n
     assert len(asked) >= found.n, "a new run, of new answers"
+
+
+def test_the_last_look_is_made_though_nothing_was_added_since_the_one_before(place: dict[str, Any], tmp_path: Path) -> None:
+    """The items after the look at 32 have no answer and are dropped: the run is out of items, and says so; `check` comes to the same."""
+    data = DATA[:40]
+    task = {"task": {"name": "t", "data": data, "input": "{x}", "truth": "y", "scorer": "exact"}}
+    recorded(task, place, lambda question: "yes")
+    order = [case.id for case in prepare(task).cases]
+    (tmp_path / "now.csv").write_text("id,prediction\n" + "".join(f"{name},{'no' if name == order[3] else 'yes'}\n" for name in order[:32]))
+    found, out = run(task, place, f"file:{tmp_path / 'now.csv'}", theta=0.02, missing="drop", max_error_rate=1.0)
+    assert (found.verdict, found.details["stopping"]["decision"], found.n) == ("inconclusive", "exhausted", 32)
+    assert [look["n"] for look in found.details["stopping"]["looks"]] == [32, 32]
+    assert sy.check(out, task="t", model="m", missing="drop", **place).conclusion == found.conclusion

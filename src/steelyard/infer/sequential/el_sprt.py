@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
-from steelyard.infer.sequential.empirical_likelihood import FloatArray, counted, evidence_against, lower_end, upper_end
+from steelyard.infer.sequential.empirical_likelihood import FloatArray, counted, evidence_against, log_ratio, lower_end, upper_end
 from steelyard.infer.sequential.profile_mcnemar import (
     FEW,
     MOST_OVERSHOOT,
@@ -102,13 +102,13 @@ class EmpiricalLikelihoodSprt:
         """Continue, regression, pass or exhausted, after all the differences so far. `last`: there are no more."""
         x = self._checked(differences)
         values, counts = counted(x)
-        values = np.clip(values, *self.ends)  # an end that has more digits than are counted
+        if values[0] < self.ends[0] or values[-1] > self.ends[1]:
+            values = np.clip(values, *self.ends)  # an end that has more digits than are counted
         self._seen = (values, counts)
         shifted = values + self.margin / self._width
         squares = float(counts @ (shifted * shifted))
         lower, upper = self.bounds(len(x), squares)
-        against = [evidence_against(values, counts, drop / self._width, *self.ends) for drop in (self.theta, self.margin)]
-        found = against[0] - against[1]
+        found = log_ratio(values, counts, self.theta / self._width, self.margin / self._width, *self.ends)
         time = len(x) * (len(x) + PRIOR_ITEMS) / (squares + PRIOR_DISAGREEMENTS) / self.information
         self._complete = time >= 1
         if found >= lower:

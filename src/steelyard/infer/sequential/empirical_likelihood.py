@@ -40,12 +40,21 @@ def evidence_against(values: FloatArray, counts: FloatArray, drop: float, low: f
     >>> round(evidence_against(np.array([0.0]), np.array([96.0]), 0.02), 9)  # -96 ln(1 - .02)
     1.939459902
     """
-    if not low < -drop < high:
-        raise UsageError("cannot weigh a mean", got=f"{-drop:g}", need=f"a mean strictly between {low:g} and {high:g}")
+    _check(values, (drop,), low, high)
+    return _evidence(values, counts, drop, low, high)
+
+
+def _check(values: FloatArray, drops: tuple[float, ...], low: float, high: float) -> None:
+    for drop in drops:
+        if not low < -drop < high:
+            raise UsageError("cannot weigh a mean", got=f"{-drop:g}", need=f"a mean strictly between {low:g} and {high:g}")
     if len(values) and not (low <= values.min() and values.max() <= high):
         raise UsageError(
             "cannot weigh a mean", got=f"values from {values.min():g} to {values.max():g}", need=f"values from {low:g} to {high:g}"
         )
+
+
+def _evidence(values: FloatArray, counts: FloatArray, drop: float, low: float, high: float) -> float:
     away = values + drop
     slope = float(counts @ away)
     if slope == 0:
@@ -84,7 +93,8 @@ def log_ratio(values: FloatArray, counts: FloatArray, theta: float, margin: floa
     >>> round(log_ratio(np.array([-1.0, 0.0, 1.0]), np.array([5.0, 380.0, 5.0]), 0.02), 9)
     2.512505683
     """
-    return evidence_against(values, counts, theta, low, high) - evidence_against(values, counts, margin, low, high)
+    _check(values, (theta, margin), low, high)
+    return _evidence(values, counts, theta, low, high) - _evidence(values, counts, margin, low, high)
 
 
 def lower_end(values: FloatArray, counts: FloatArray, alpha: float = 0.05, low: float = -1.0, high: float = 1.0) -> float:

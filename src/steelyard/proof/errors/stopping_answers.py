@@ -13,7 +13,7 @@ from steelyard.infer.planning.stored_answers import PLACES, StoredAnswers, beta_
 from steelyard.infer.sequential.el_cost import expected_ends
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.sequential_cost import Operating, expected_items
-from steelyard.infer.sequential.wavering import answer_variance, strata_of
+from steelyard.infer.sequential.wavering import WaveringStrata, answer_variance, strata_of
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, share_error
 from steelyard.proof.trials import told
 
@@ -45,6 +45,7 @@ def claims() -> Iterator[Claim]:
             tried = [one for one in full if method == STRATA or (one["answers"], one["batch"]) == (4, 32)]
             yield from declared(kind, FAMILY, {method: said[method]}, STRATA, called, quick=tuple(quick), full=tuple(tried))
     yield from _pools()
+    yield from _scores()
 
 
 # ---- wherever the drop sits ----------------------------------------------------------------------------------------------------
@@ -169,7 +170,77 @@ def run_over(rng: np.random.Generator, setting: Setting) -> str:
     wavering = variance > 0
     order, enough = strata.order(rng.uniform(1e-12, 1.0, pool), wavering)
     x = strata.weighted((rng.random(pool) < p) - right / answers, wavering)[order]
-    rule, n = EmpiricalLikelihoodSprt(theta=theta, score_range=(0.0, 1.0), ends=strata.ends), 0
+    return end_of(EmpiricalLikelihoodSprt(theta=theta, score_range=(0.0, 1.0), ends=strata.ends), x, enough)
+
+
+# ---- scores, some items of which always score the same ---------------------------------------------------------------------------
+
+
+SCORES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {  # of an item that wavers: its mean, and what answers add to it
+    "one of two scores": (0.5, ((-0.4, 0.5), (0.4, 0.5))),
+    "rare falls": (0.8, ((-0.63, 0.1), (0.07, 0.9))),
+    "rare gains": (0.2, ((-0.07, 0.9), (0.63, 0.1))),
+}
+MOVED = 0.03  # of the stable items: a little lost, or as much gained, for good
+
+
+def _scores() -> Iterator[Claim]:
+    laws: list[Setting] = [{"scores": name, "wavering": share, "answers": 4} for name in SCORES for share in (0.1, 0.4)]
+    laws.append({"scores": "one of two scores", "wavering": 0.4, "answers": 16})
+    quick: Setting = {"scores": "one of two scores", "wavering": 0.2, "answers": 4, "pool": 1000, "theta": 0.1, "runs": 60}
+    for kind, said, which in (
+        ("size", SIZES[STRATA], [{"model": model} for model in (SAME, CHANGED)]),
+        ("power", POWERS[STRATA], [{"drop": place} for place in PLACES[1:]]),
+    ):
+        yield from declared(
+            kind,
+            "stopping early, scores in strata",
+            {STRATA: said},
+            STRATA,
+            of_scores,
+            quick=({**quick, **which[0]},),
+            full=tuple(
+                {**one, **law, "pool": 3000, "theta": 0.03, "runs": 1000}
+                for one in which
+                for law in laws
+                if one.get("drop") != PLACES[2] or float(law["wavering"]) * SCORES[str(law["scores"])][0] > 0.03  # enough to lose
+            ),
+        )
+
+
+def of_scores(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    """The share of runs that end in a regression."""
+    del method
+    runs = int(setting["runs"])
+    share = sum(run_of_scores(rng, setting) == "regression" for _ in range(runs)) / runs
+    yield Point(told(setting), share, share_error(share, runs))
+
+
+def run_of_scores(rng: np.random.Generator, setting: Setting) -> str:
+    """One pool of scores, one record, one run that asks wavering items twice as often: how it ends. A drop is answers that score 0."""
+    pool, answers, theta = int(setting["pool"]), int(setting["answers"]), float(setting["theta"])
+    mean, law = SCORES[str(setting["scores"])]
+    wavers = rng.random(pool) < float(setting["wavering"])
+    level = np.where(wavers, mean, rng.beta(4, 2, pool))
+    added, shares = np.array(law).T
+    record, now = np.split(level + wavers * rng.choice(added, (answers + 1, pool), p=shares), [answers])
+    new = now[0]
+    if setting.get("model") == CHANGED:
+        moved, far = np.where(wavers, 0.5, rng.random(pool)), np.minimum(level, 1 - level)
+        new = new - far * (moved < MOVED) + far * (moved > 1 - MOVED)
+    if "drop" in setting:
+        concerned = wavers if setting["drop"] == PLACES[2] else ~wavers
+        new = np.where(concerned & (rng.random(pool) < theta * pool / float(level[concerned].sum())), 0.0, new)
+    varied = np.ptp(record, axis=0) > 0
+    strata = WaveringStrata(answers=answers, stable=int((~varied).sum()), wavering=int(varied.sum()))
+    order, enough = strata.order(rng.uniform(1e-12, 1.0, pool), varied)
+    x = strata.weighted(new - record.mean(axis=0), varied)[order]
+    return end_of(EmpiricalLikelihoodSprt(theta=theta, score_range=(0.0, 1.0), ends=strata.ends), x, enough)
+
+
+def end_of(rule: EmpiricalLikelihoodSprt, x: np.typing.NDArray[np.float64], enough: int) -> str:
+    """How a run ends that looks at these differences in batches of 32."""
+    n = 0
     while rule.decision == "continue":
         n = min(n + 32, enough)
         rule.look(x[:n], last=n == enough)

@@ -58,7 +58,8 @@ def answered(
     warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
     told = [AnswerSummary.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
     failed = sum(each.errors for each in told)
-    if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and failed == sum(each.n for each in told))):
+    nothing = any(each.n and each.errors == each.n for each in told)  # of one of the models: there is nothing to judge it by
+    if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and nothing)):
         raise _failed(held, told, failed)
     paths = rows_paths(output, len(held.models))
     for place, path in enumerate(paths):
@@ -303,7 +304,7 @@ def _stopped(held: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict |
             f"No item has an answer of both {held.names[0]!r} and {held.names[place]!r}.",
             got="no item with both answers",
             need="items that both have answered",
-            hint="the rows are written, and say what went wrong",
+            hint="look at the errors of both in their rows",
         )
     seen = watch.series(None if limit is not None else watch.looked[-1])
     if not seen.ids:
