@@ -180,6 +180,19 @@ def test_slices_on_record_count_whatever_the_run_says() -> None:
         recorded(run, by="language", update=True)
 
 
+def test_a_run_that_puts_items_into_other_slices_than_the_record_is_told_so() -> None:
+    reference, run = rows({"de": (2, 0), "fr": (0, 0)})
+    recorded(reference, by="language")
+    moved = [{**row, "language": "it"} if i < 7 else row for i, row in enumerate(run)]
+    for there, count in ((run, 0), (moved, 1), ([{key: row[key] for key in ("id", "score")} for row in run], 0)):
+        verdict = checked(there, by="language")
+        told = [said for said in verdict.warnings if "is not what was recorded" in said]
+        assert len(told) == count
+        assert [one.value for one in verdict.slices] == ["de", "fr"]
+    told = [said for said in checked(moved, by="language").warnings if "language of 7 items" in said]
+    assert "such as 'de0' (de on record, it in the run)" in told[0]
+
+
 def test_slices_go_with_repeats_and_with_lower_is_better() -> None:
     reference, run = rows({"de": (12, 0), "en": (0, 6), "fr": (0, 6)})
     recorded(reference, reference, by="language")

@@ -74,6 +74,19 @@ def test_theta_alone_leaves_the_test_of_no_change_and_asks_the_ratio_for_a_pass(
     assert sy.check(outcomes(860, 20, 25, 1000)[1], task="t", model="m", theta="5%").verdict == "pass"
 
 
+@pytest.mark.parametrize("up", [True, False])
+def test_the_bounds_of_the_ratio_say_what_p_says(up: bool) -> None:
+    """Five scores in a hundred worse by a little: shown by their signs, which the wide bounds of the ratio must not deny."""
+    scores = 0.3 + 0.4 * np.random.default_rng(2).random(100)
+    now = scores + np.where(np.arange(100) < 5, -0.1 if up else 0.1, 0.0)
+    before, after = ([{"id": i, "score": score} for i, score in enumerate(side.tolist())] for side in (scores, now))
+    sy.record(before, task="t", model="m", higher_is_better=up)
+    found = sy.check(after, task="t", model="m", theta="5%")
+    assert found.verdict == "regression"
+    assert found.ratio is not None
+    assert found.ratio.upper == pytest.approx(1) if up else found.ratio.lower == pytest.approx(1)
+
+
 def test_for_an_error_rate_the_share_is_of_the_wrong_answers() -> None:
     """40 wrong on record, 60 in the run: 150% of the reference, whatever the right answers are."""
     before, after = outcomes(930, 10, 30, 1000)

@@ -57,6 +57,21 @@ def suite(flips: list[tuple[int, int]], *, head: str = "", more: dict[int, str] 
     return sy.check_suite("suite.toml")
 
 
+def test_seconds_and_rewards_have_no_mean_change() -> None:
+    text = ""
+    for task, up, size in (("latency", False, 150.0), ("reward", True, 3.0)):
+        values = size + np.arange(40) / 40
+        sy.record(rows(values), task=task, model="m", scale="raw", higher_is_better=up)
+        write(task, values + np.where(np.arange(40) % 3 == 0, 0.1, -0.05))
+        text += f'[[checks]]\ntask = "{task}"\nmodel = "m"\nresult = "{task}.csv"\n'
+    Path("suite.toml").write_text(text, encoding="utf-8")
+    found = sy.check_suite("suite.toml")
+    assert found.pooled is not None
+    assert found.pooled.mean_change is None
+    assert "mean change" not in str(found)
+    assert suite(A_LITTLE).pooled.mean_change is not None  # type: ignore[union-attr]
+
+
 def test_a_little_lost_everywhere_is_said_but_not_confirmed_by_one_recorded_run() -> None:
     found = suite(A_LITTLE)
     assert found.correction == "pooled"

@@ -357,9 +357,15 @@ class PairedJudgement:
         least = max(FEWEST, self._units + 1)
         return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
 
-    def ratio_found(self, ratio: RatioTest) -> dict[str, Any]:
-        """run / reference with its two one-sided bounds."""
-        low, high = relative.ratio_bounds(ratio, self.rule)
+    def ratio_found(self, ratio: RatioTest, p: float) -> dict[str, Any]:
+        """run / reference with its two one-sided bounds, which say what p says."""
+        rule = self.rule
+        low, high = relative.ratio_bounds(ratio, rule)
+        margin = rule.margin_relative if rule.margin_relative is not None else rule.margin / abs((self.found.baseline or 1.0) * self.unit)
+        away = [None if end is None else rule.sign * (end - 1) for end in (low, high)][:: int(rule.sign)]
+        low, high = [None if end is None else 1 + rule.sign * end for end in agreeing_bounds(*away, p, rule.alpha, margin)][
+            :: int(rule.sign)
+        ]
         return {"estimate": ratio.estimate, "lower": low, "upper": high, "method": ratio.name}
 
     def theta_and_bound(self, lower: float | None) -> tuple[float | None, float | None]:
@@ -497,7 +503,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
     below, above = judged.bounds(d)
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     theta, beyond = judged.theta_and_bound(lower)
-    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio)
+    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio, p)
     smallest = min(p, judged.smallest(test))
     verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=smallest, enough=not found.too_few)
     details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}

@@ -10,6 +10,8 @@ from steelyard.estimate.measure_options import slice_names
 from steelyard.reference.entry import TaskDefaults
 from steelyard.results.base import Warnings
 
+OF_RUN = "{} of the run"  # what a run says of a slice that is on record: beside it, never instead of it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceRequest:

@@ -14,7 +14,7 @@ from steelyard.estimate.evidence import Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import PairedJudgement
 from steelyard.estimate.guard.rule import at_reference
-from steelyard.estimate.guard.slice_request import SliceRequest
+from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest
 from steelyard.estimate.guard.verdict import as_difference
 from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -124,6 +124,7 @@ def _parts(pairs: Pairs, request: SliceRequest, warnings: Warnings) -> list[_Sli
     parts: list[_SliceItems] = []
     for column in request.by:
         names, codes = _of_items(pairs, column)
+        _warn_of_relabelled(pairs, column, names, codes, warnings)
         there = {names[i]: np.flatnonzero(codes == i) for i in np.unique(codes).tolist() if i >= 0}
         if (codes < 0).any():  # a value that is called so is one with them
             there[NO_VALUE] = np.flatnonzero((codes < 0) | (codes == (names.index(NO_VALUE) if NO_VALUE in names else -1)))
@@ -159,6 +160,27 @@ def _of_items(pairs: Pairs, column: str) -> tuple[Sequence[str], npt.NDArray[np.
             need="one value for each item",
         )
     return labels.names, codes
+
+
+def _warn_of_relabelled(pairs: Pairs, column: str, names: Sequence[str], codes: npt.NDArray[np.int64], warnings: Warnings) -> None:
+    """Items that the run puts into another slice than the reference does, which decides."""
+    labels = pairs.candidate.slices.get(OF_RUN.format(column))
+    if labels is None:
+        return
+    place = {name: code for code, name in enumerate(names)}
+    known = np.array([*(place.get(name, -2) for name in labels.names), -1], np.int64)  # the last one for items without a value
+    differ = np.flatnonzero(known[labels.codes] != codes[pairs.candidate_item])
+    if not len(differ):
+        return
+    first = int(differ[0])
+    item, now, was = int(pairs.candidate_item[first]), int(labels.codes[first]), int(codes[pairs.candidate_item[first]])
+    shown = repr(pairs.names[item]) if pairs.names else f"row {item + 1}"
+    said = [NO_VALUE if code < 0 else each[code] for code, each in ((was, names), (now, labels.names))]
+    many = len(np.unique(pairs.candidate_item[differ]))
+    warnings.add(
+        f"{column} of {many:,} item{'s' if many > 1 else ''} is not what was recorded, such as {shown} ({said[0]} on record, {said[1]} in "
+        "the run): the slices on record count"
+    )
 
 
 def _name_critical(parts: Sequence[_SliceItems], request: SliceRequest) -> None:
@@ -240,7 +262,7 @@ def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJ
             ),
             flips=None if found.flips is None else dict(found.flips),
             p_value=part.p,
-            ratio=None if judged.ratio is None else as_difference(judged.ratio_found(judged.ratio), rule),
+            ratio=None if judged.ratio is None or part.p is None else as_difference(judged.ratio_found(judged.ratio, part.p), rule),
         )
         if adjusted is not None:
             judged.rule = replace(judged.rule, alpha=level)

@@ -15,7 +15,7 @@ from steelyard.estimate.changed_items import item_values, with_context
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
-from steelyard.estimate.guard.slice_request import SliceRequest, refuse_slices
+from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_slices
 from steelyard.estimate.guard.slices import with_slices
 from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
@@ -68,7 +68,10 @@ def guard_source(
         refuse_slices(slices, warnings, why, "record a run with its items")
         slices = None
     lacking = () if slices is None or recorded is None else tuple(column for column in slices.by if column not in recorded.slices)
-    run, there = read_sliced(source, columns, lacking, rule.metric, warnings, asked=slices is not None and slices.asked)
+    on_record = () if slices is None else tuple(column for column in slices.by if column not in lacking)
+    run, there = read_sliced(
+        source, columns, lacking, rule.metric, warnings, asked=slices is not None and slices.asked, on_record=on_record
+    )
     slices = slices if there else None
     refuse_unfinished([run.log], missing)
     refuse_alike([run.log], "check")
@@ -153,9 +156,29 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: War
 
 
 def read_sliced(
-    source: Any, columns: Mapping[str, Any], by: tuple[str, ...], metric: str, warnings: Warnings, *, asked: bool
+    source: Any,
+    columns: Mapping[str, Any],
+    by: tuple[str, ...],
+    metric: str,
+    warnings: Warnings,
+    *,
+    asked: bool,
+    on_record: tuple[str, ...] = (),
 ) -> tuple[SystemItems, bool]:
-    """The run with its slice columns, and whether it has them. Where only the configuration asks for them, their absence is a warning."""
+    """The run with its slice columns, and whether it has them. Where only the configuration asks for them, their absence is a warning.
+
+    on_record: slices that the reference knows. The run may say them too, and is then held to them.
+    """
+    if on_record:
+        said = Warnings()
+        try:
+            run = read_run(source, {**columns, "by": (*by, *on_record)}, metric, said)
+        except UsageError:
+            return read_sliced(source, columns, by, metric, warnings, asked=asked)
+        warnings.extend(said)
+        _refuse_answers(run, by)
+        own = {OF_RUN.format(name) if name in on_record else name: labels for name, labels in run.items.slices.items()}
+        return replace(run, items=replace(run.items, slices=own)), True
     if not by:
         return read_run(source, columns, metric, warnings), True
     said = Warnings()

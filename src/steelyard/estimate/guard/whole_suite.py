@@ -94,7 +94,8 @@ def judge_verdicts(
     history: pooled z of earlier healthy runs, beside those of the runs on record.
     """
     family = _family(verdicts, advisory)
-    alike = len({verdict.scale for verdict in verdicts}) == 1  # changes in percent and in points have no mean
+    units = {(verdict.scale, verdict.higher_is_better) for verdict in verdicts}  # points, percent and seconds have no common mean
+    alike = len(units) == 1 and (len(verdicts) == 1 or verdicts[0].scale != "raw")
     tasks = [
         _evidence(verdict, advisory=aside, waived=excused, change=alike)
         for verdict, aside, excused in zip(verdicts, advisory, waived, strict=True)

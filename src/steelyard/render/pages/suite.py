@@ -20,6 +20,7 @@ from steelyard.render.page import (
     Notes,
     Page,
     PageBlock,
+    PageCase,
     PageTable,
     Picture,
     Section,
@@ -206,9 +207,39 @@ def suite_page(s: Suite, _: object) -> Page:
         signature=s.signature,
         title=f"{s.verdict.upper()}: {about}",
         headed=True,
-        cases=[*(guard_case(g) for g in found), *([] if s.nights is None else [night_case(s.nights, s.conclusion)])],
+        cases=[*(guard_case(g) for g in found), *_whole(s, found)],
         suite=s.name or "",
     )
+
+
+def _whole(s: Suite, found: Sequence[GuardLine]) -> list[PageCase]:
+    """The suite as a whole, for programs: its night, or a regression that no single guard shows."""
+    if s.nights is not None:
+        return [night_case(s.nights, s.conclusion)]
+    if s.verdict != "regression" or any(g.counts_as == "regression" for g in found):
+        return []
+    lines = [s.conclusion, *pooled_text(s)]
+    together = "all tasks together"
+    return [
+        PageCase(
+            group="suite",
+            name=together,
+            word=s.verdict,
+            outcome="failure",
+            message=s.conclusion,
+            remedy=lines,
+            title=f"{s.verdict}: {together}",
+            lines=lines,
+            facts={"verdict": s.verdict, **({} if s.pooled is None else {"p_value": s.pooled.p_value, "m": s.pooled.m})},
+            clean=False,
+            page=lambda: Page(
+                word=s.verdict,
+                about=together,
+                lead=s.conclusion,
+                sections=[Section(title="Together", blocks=[Notes(pairs=[("", line) for line in pooled_text(s)])])],
+            ),
+        )
+    ]
 
 
 def _nights(s: Suite) -> list[str]:
