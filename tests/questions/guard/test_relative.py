@@ -87,6 +87,19 @@ def test_the_bounds_of_the_ratio_say_what_p_says(up: bool) -> None:
     assert found.ratio.upper == pytest.approx(1) if up else found.ratio.lower == pytest.approx(1)
 
 
+def test_the_items_needed_for_a_share_count_the_two_at_the_ends_in() -> None:
+    """A noise of .05 and theta of .01 x .5: without them 600 items are said to be enough, and half of healthy runs pass; with them .8."""
+    rng = np.random.default_rng(1)
+    scores = 0.3 + 0.4 * rng.random(100)
+    before, after = ([{"id": i, "score": s} for i, s in enumerate(side.tolist())] for side in (scores, scores + rng.normal(0, 0.05, 100)))
+    sy.record(before, task="t", model="m", metric="mean", scale="raw")
+    found = sy.check(after, task="t", model="m", theta="1%")
+    assert found.needed is not None
+    sd = float(np.std([b["score"] - a["score"] for a, b in zip(before, after, strict=True)], ddof=1))
+    plain = (1.645 + 0.8416) ** 2 * (sd / (0.01 * float(scores.mean()))) ** 2
+    assert 1.2 * plain < found.needed["items"] < 3 * plain
+
+
 def test_for_an_error_rate_the_share_is_of_the_wrong_answers() -> None:
     """40 wrong on record, 60 in the run: 150% of the reference, whatever the right answers are."""
     before, after = outcomes(930, 10, 30, 1000)
@@ -220,6 +233,12 @@ def test_a_run_exactly_at_theta_needs_no_endless_number_of_items() -> None:
     found = guarded((900, 0, 50, 1000), theta=0.05, margin=0.05)
     assert found.verdict == "inconclusive"
     assert found.needed is not None
+
+
+@pytest.mark.parametrize("reference", [1.2, 80])
+def test_a_plan_for_a_share_of_right_answers_refuses_more_than_all(reference: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        sy.plan_detect(theta="1%", reference=reference, churn=0.05)
 
 
 def test_a_plan_for_a_share_is_the_plan_for_the_drop_that_it_is() -> None:

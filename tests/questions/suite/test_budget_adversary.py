@@ -117,3 +117,24 @@ def test_tasks_that_left_for_good_do_not_switch_the_pool_off_in_silence() -> Non
     found = night("h1", "a")
     assert found.nights is not None
     assert found.nights.pool_z is not None or any("pool" in line for line in found.warnings)
+
+
+def test_a_night_of_a_suite_without_a_budget_is_refused() -> None:
+    record("a")
+    write("a", {3})
+    Path("plain.toml").write_text('[[checks]]\ntask = "a"\nmodel = "m"\nresult = "a.csv"\n')
+    with pytest.raises(SteelyardError, match="no budget"):
+        sy.check_suite("plain.toml", night="x")
+
+
+def test_edited_items_are_counted_once() -> None:
+    before = [{"id": f"q{i}", "truth": "a", "prediction": "a"} for i in range(60)]
+    sy.record(before, task="t", model="m")
+    edited = [{**row, "truth": "b" if i < 5 else "a"} for i, row in enumerate(before)]
+    found = sy.check(edited, task="t", model="m", unmatched="drop")
+    assert found.n == 55
+    assert [said for said in found.warnings if "left out" in said] == [
+        "5 items have another truth or content than was recorded, such as 'q0': left out (unmatched='drop')"
+    ]
+    with pytest.raises(SteelyardError, match="Every one of the 60 items has another truth"):
+        sy.check([{**row, "truth": "b"} for row in before], task="t", model="m", unmatched="drop")

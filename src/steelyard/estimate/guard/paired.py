@@ -303,6 +303,8 @@ class PairedJudgement:
             design, assumed = power.rule_out_outcomes(psi), f"{psi:.3g} of the items differ between healthy runs"
         elif self.error:
             sd, reach = (self.noise or 0.0) * math.sqrt(found.n), found.test.details.range or 0.0
+            if rule.theta_relative is not None and isinstance(self.ratio, MeanRatio):
+                reach = self.ratio.largest  # the bound of a share counts two items at the ends in, whether the range is declared or not
             design, assumed = power.paired_scores(sd, reach=reach), "the differences vary as they do here"
         else:
             return None

@@ -85,7 +85,7 @@ def guard_source(
         past = SystemItems("reference", outcomes.to_items(recorded))
         original, run = run, keyed_alike(run, recorded.hashed)
         if unmatched == "drop":
-            run = _without_edited(run, recorded, warnings)
+            run, past = _without_edited(run, past, recorded, warnings)
         refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
         scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
@@ -323,16 +323,30 @@ def refuse_other_contents(run: SystemItems, recorded: outcomes.Outcomes) -> None
         )
 
 
-def _without_edited(run: SystemItems, recorded: outcomes.Outcomes, warnings: Warnings) -> SystemItems:
-    """An item that says something else than on record is another item, which only the run has: it is left out where those are."""
+def _without_edited(
+    run: SystemItems, past: SystemItems, recorded: outcomes.Outcomes, warnings: Warnings
+) -> tuple[SystemItems, SystemItems]:
+    """An item that says something else than on record is another item: where items without a partner are left out, it is on both sides."""
     changed = [] if run.items.id is None else outcomes.changed_contents(run.items, recorded)
     if not changed or run.items.id is None:
-        return run
+        return run, past
+    if len(changed) == len(run.items.id.names):
+        raise DataError(
+            f"Every one of the {len(changed):,} items has another truth or content than was recorded, such as {changed[0]!r}.",
+            got=f"{len(changed):,} items, all with another truth or content than on record",
+            need="items that are on record",
+            hint="record a reference of these items",
+        )
     warnings.add(
         f"{len(changed):,} {'item has' if len(changed) == 1 else 'items have'} another truth or content than was recorded, such as "
         f"{changed[0]!r}: left out (unmatched='drop')"
     )
-    gone = np.append(np.isin(np.asarray(list(run.items.id.names), object), changed), False)[run.items.id.codes]
+    return _without(run, changed), _without(past, changed)
+
+
+def _without(run: SystemItems, names: Sequence[str]) -> SystemItems:
+    assert run.items.id is not None
+    gone = np.append(np.isin(np.asarray(list(run.items.id.names), object), names), False)[run.items.id.codes]
     return SystemItems(run.name, take(run.items, ~gone), run.log, run.source)
 
 

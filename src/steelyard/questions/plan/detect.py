@@ -275,6 +275,13 @@ def plan_detect(
             hint="pilot=...",
         )
     spread = given_spread(options)
+    if share is not None and whole_score > 1 and spread.kind == "discordance":
+        raise UsageError(
+            f"The reference is a share of right answers here, so it lies between 0 and 1; got {whole_score:g}.",
+            got=f"reference {whole_score:g}",
+            need="a number between 0 and 1",
+            hint=f"reference={whole_score / 100:g} is {whole_score:g}%" if whole_score <= 100 else "reference=0.8 is 80%",
+        )
     _check_drop(wanted.theta, spread, goal)
     there = None if available is None else whole("available", available)
     if there is not None and wanted.n is not None and wanted.n > there:

@@ -84,10 +84,10 @@ def night_asked(
 ) -> SuiteNight | None:
     """Whether this run of a suite is a night, and what it needs; None if it is not, with a sentence where that may surprise."""
     if budget is None:
-        if series is not None and series.strip().lower() != OFF:
+        if night is not None or (series is not None and series.strip().lower() != OFF):
             raise UsageError(
                 "The suite has no budget, so its runs are no nights of a series.",
-                got=f"the series {series!r}",
+                got=f"the series {series!r}" if series is not None else f"the night {night!r}",
                 need="a budget in the suite file",
                 hint="budget = {false_alarms_per_year = 1, runs_per_year = 365} in [suite]",
             )
