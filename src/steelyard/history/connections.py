@@ -32,6 +32,7 @@ class HistoryDatabase(Protocol):
     def reading(self) -> contextlib.AbstractContextManager[None]: ...
     def changing_tables(self) -> contextlib.AbstractContextManager[None]: ...
     def has_table(self, name: str) -> bool: ...
+    def forget(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -67,6 +68,7 @@ class SqliteHistory:
                 if self._con.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                     self._con.execute("PRAGMA journal_mode = WAL")
                 self._con.execute("PRAGMA foreign_keys = ON")
+                self._con.execute("PRAGMA secure_delete = ON")  # what is dropped is overwritten
                 return
             except sqlite3.OperationalError as fault:
                 if "locked" not in str(fault) or time.monotonic() > until:
@@ -111,6 +113,10 @@ class SqliteHistory:
 
     def has_table(self, name: str) -> bool:
         return bool(self.run("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [name]))
+
+    def forget(self) -> None:
+        """What was removed is gone from the log of writes too, as soon as nobody reads it any more."""
+        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._con.close()
@@ -192,6 +198,9 @@ class PostgresHistory:
 
     def has_table(self, name: str) -> bool:
         return self.run("SELECT to_regclass(?)::text", [name])[0][0] is not None
+
+    def forget(self) -> None:
+        """The server cleans up by itself."""
 
     def close(self) -> None:
         if self._con is not None:

@@ -19,6 +19,25 @@ _OF_VERDICT = ("p_value", "threshold", "theta", "margin", "alpha", "design", "me
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?|\d{4}-\d\d-\d\d")
 
 
+TEXTS = ("prompt", "target", "baseline_answer", "candidate_answer")  # of a changed item: kept only if somebody asks for it
+
+
+def without_texts(plain: Any) -> Any:
+    """A result as JSON without what its changed items were asked and answered.
+
+    >>> without_texts({"telling_items": [{"id": "q1", "prompt": "Who?", "change": "lost"}]})
+    {'telling_items': [{'id': 'q1', 'change': 'lost'}]}
+    """
+    if isinstance(plain, dict):
+        return {
+            name: [{key: text for key, text in item.items() if key not in TEXTS} for item in value]
+            if name == "telling_items" and isinstance(value, list)
+            else without_texts(value)
+            for name, value in plain.items()
+        }
+    return [without_texts(each) for each in plain] if isinstance(plain, list) else plain
+
+
 def entry_of(result: Any, *, task: str | None = None, model: str | None = None, metric: str | None = None) -> dict[str, Any]:
     """The fields of a run that its answer knows. A measurement knows neither its task nor its model."""
     if isinstance(result, Verdict):

@@ -18,7 +18,7 @@ from typing import Any
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.history.address import Address, parse_address
 from steelyard.history.connections import HistoryDatabase, PostgresHistory, SqliteHistory
-from steelyard.history.entries import COMMANDS, canonical, entry_of, utc
+from steelyard.history.entries import COMMANDS, canonical, entry_of, utc, without_texts
 from steelyard.history.schema import (
     ANSWERS,
     COLUMNS,
@@ -33,6 +33,7 @@ from steelyard.history.schema import (
     steps_from,
 )
 from steelyard.options import documented
+from steelyard.redaction import redacted
 from steelyard.results.history import PastRun
 from steelyard.version import __version__
 
@@ -282,10 +283,12 @@ class History:
         by: str | None = None,
         commit: str | None = None,
         id_: str | None = None,
+        texts: bool = False,
     ) -> PastRun:
         """Add a run: a `Verdict`, `Recorded`, `Evaluation` or `Measurement`, and its items as a mapping of ids to scores.
 
-        The run and its items are there together or not at all. Returns the run as it was kept.
+        The run and its items are there together or not at all. texts: also what its changed items were asked and answered. Returns the
+        run as it was kept.
         """
         made = made_run(
             result,
@@ -300,6 +303,7 @@ class History:
             by=by,
             commit=commit,
             id_=id_,
+            texts=texts,
         )
         with self._place.writing():
             self._insert(made)
@@ -416,13 +420,25 @@ class History:
 
     def drop_answers(self, ids: Sequence[str]) -> int:
         """Remove the texts of these runs for good; everything else of them stays. How many had any."""
-        if not self._place.has_table(ANSWERS):
-            return 0
+        kept, had = self._place.has_table(ANSWERS), 0
         with self._place.writing():
-            had = [id_ for id_ in ids if self._place.run(f'SELECT 1 FROM {ANSWERS} WHERE "run" = ?', [id_])]
-            for id_ in had:
-                self._place.run(f'DELETE FROM {ANSWERS} WHERE "run" = ?', [id_])
-        return len(had)
+            for id_ in ids:
+                apart = kept and bool(self._place.run(f'SELECT 1 FROM {ANSWERS} WHERE "run" = ?', [id_]))
+                if apart:
+                    self._place.run(f'DELETE FROM {ANSWERS} WHERE "run" = ?', [id_])
+                had += self._drop_texts(id_) or apart
+        self._place.forget()
+        return had
+
+    def _drop_texts(self, id_: str) -> bool:
+        """Take the texts out of a result that was stored with them; whether there were any."""
+        rows = self._place.run(f'SELECT "result" FROM {RUNS} WHERE "id" = ?', [id_])
+        result = json.loads(rows[0][0]) if rows and isinstance(rows[0][0], str) else None
+        plain = without_texts(result)
+        if plain == result:
+            return False
+        self._place.run(f'UPDATE {RUNS} SET "result" = ? WHERE "id" = ?', [_json(plain), id_])
+        return True
 
     def _found(self, id_: str, names: Sequence[str] = LISTED) -> PastRun:
         asked = id_.strip().lower().replace("-", "")
@@ -457,12 +473,14 @@ def made_run(
     by: str | None = None,
     commit: str | None = None,
     id_: str | None = None,
+    texts: bool = False,
 ) -> MadeRun:
     """A run as `append` takes it, ready for the database; nothing is written yet."""
     if command is not None and command not in COMMANDS:
         raise UsageError("cannot add to the history", got=f"the command {command!r}", need=f"one of {', '.join(COMMANDS)}")
     packed = None if items is None else pack(items)
     said = entry_of(result, task=task, model=model, metric=metric)
+    said["result"] = redacted(said["result"]) if texts else without_texts(said["result"])
     run = PastRun(
         **{
             **said,

@@ -364,11 +364,10 @@ class PairedJudgement:
         rule = self.rule
         low, high = relative.ratio_bounds(ratio, rule)
         margin = rule.margin_relative if rule.margin_relative is not None else rule.margin / abs((self.found.baseline or 1.0) * self.unit)
-        away = [None if end is None else rule.sign * (end - 1) for end in (low, high)][:: int(rule.sign)]
-        low, high = [None if end is None else 1 + rule.sign * end for end in agreeing_bounds(*away, p, rule.alpha, margin)][
-            :: int(rule.sign)
-        ]
-        return {"estimate": ratio.estimate, "lower": low, "upper": high, "method": ratio.name}
+        sign = int(rule.sign)
+        worst, best = (None if end is None else sign * (end - 1) for end in (low, high)[::sign])  # up is good
+        ends = [None if end is None else 1 + sign * end for end in agreeing_bounds(worst, best, p, rule.alpha, margin)[::sign]]
+        return {"estimate": ratio.estimate, "lower": ends[0], "upper": ends[1], "method": ratio.name}
 
     def theta_and_bound(self, lower: float | None) -> tuple[float | None, float | None]:
         """Theta, and the bound that has to lie above its negative: a share of the reference both, where theta is one."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.estimate.past.kept_run import is_lasting, keeps_hashes, metric_name, on_record, sources_of
+from steelyard.estimate.past.kept_run import is_lasting, metric_name, sources_of, wants_hashes
 from steelyard.history.store import History
 from steelyard.redaction import redacted
 from steelyard.reference.config import Config
@@ -50,13 +50,8 @@ def keep_texts(
     try:
         texts, why = texts_of(sources, part["columns"] or {}, metric_name(result))
         if why is None:
-            hashed = _keeps_hashes(result, config, directory)
+            hashed = wants_hashes(result, config, directory)
             store.keep_answers(id_, {hash_id(name): said for name, said in texts.items()} if hashed else texts)
     except SteelyardError as fault:
         return [f"no answers were kept: {fault}"]
     return [] if why is None else [why]
-
-
-def _keeps_hashes(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> bool:
-    entry = on_record(result, config, directory)
-    return config.ids == "hashed" or (entry is not None and keeps_hashes(*entry))

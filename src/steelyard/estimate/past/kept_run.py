@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
@@ -25,16 +26,41 @@ MOST_ITEMS = 1_000_000  # of one run; more are not worth their place
 
 
 def runs_of_suite(
-    suite: Suite, parts: Sequence[Mapping[str, Any]], config: Config, directory: str | os.PathLike[str] | None, commit: str | None
+    suite: Suite,
+    parts: Sequence[Mapping[str, Any]],
+    config: Config,
+    directory: str | os.PathLike[str] | None,
+    commit: str | None,
+    *,
+    texts: bool = False,
 ) -> tuple[list[MadeRun], list[str]]:
-    """The runs of a suite, ready to be added to a history in one go; what there is to say of them."""
+    """The runs of a suite, ready to be added to a history in one go; what there is to say of them. texts: as `History.append` has it."""
     made, warnings, by = [], [], who()
     for each, part, time in zip(suite.verdicts, parts, moments(len(parts)), strict=True):
         own, why = own_facts(each, part, config, directory)
         if why is not None:
             warnings.append(f"{each.task} {each.model}: {why}")
-        made.append(made_run(each, by=by, commit=commit, time=time, **own))
+        made.append(made_run(as_kept(each, config, directory), by=by, commit=commit, time=time, texts=texts, **own))
     return made, warnings
+
+
+def as_kept(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> Any:
+    """The result with the ids of its changed items as the history may have them: hashes where the reference, or the team, wants those."""
+    verdict = result.verdict if isinstance(result, Evaluation) else result
+    if not isinstance(verdict, Verdict) or not verdict.telling or not wants_hashes(verdict, config, directory):
+        return result
+    from steelyard.reference.outcomes import hash_id
+
+    hashed = replace(verdict, telling=tuple({**item, "id": hash_id(str(item["id"]))} for item in verdict.telling))
+    return replace(result, verdict=hashed) if isinstance(result, Evaluation) else hashed
+
+
+def wants_hashes(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> bool:
+    """Whether ids are kept as hashes."""
+    if config.ids == "hashed":
+        return True
+    entry = on_record(result, config, directory)
+    return entry is not None and keeps_hashes(*entry)
 
 
 def own_facts(

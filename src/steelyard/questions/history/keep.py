@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.past.kept_answers import keep_texts
-from steelyard.estimate.past.kept_run import own_facts
+from steelyard.estimate.past.kept_run import as_kept, own_facts
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.entries import moments
 from steelyard.history.store import open_history
@@ -72,7 +72,8 @@ def keep_run(
                 warnings.append(f"{each.task} {each.model}: {why}" if len(results) > 1 else why)
             own_spec = spec if isinstance(each, Evaluation) and each.verdict is None else None
             try:
-                added.append(store.append(each, spec=own_spec, time=time, **own, **facts))
+                kept = as_kept(each, found, directory)
+                added.append(store.append(kept, spec=own_spec, time=time, texts=keep_answers, **own, **facts))
             except SteelyardError as fault:
                 if not added:
                     raise
@@ -98,5 +99,5 @@ def keep_once(
     """Add a result under an id of its own, unless it is there already: a test that is run again finds the same. What there is to say."""
     facts, why = own_facts(result, {"sources": sources, "columns": columns, "protocol": protocol}, config, directory)
     with open_history(place[0], base=place[1]) as store:
-        store.append_once(id_, result, by=who(), commit=commit, **facts)
+        store.append_once(id_, as_kept(result, config, directory), by=who(), commit=commit, **facts)
     return why

@@ -152,7 +152,7 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
     target = _target([verdict for verdict, _ in tasks.values()])
     commit = commit_of(Path.cwd())
     config = find_config(Path.cwd(), None if where.get("config") is None else Path(where["config"]))
-    runs, warnings = runs_of_suite(suite, parts, config, where.get("directory"), commit)
+    runs, warnings = runs_of_suite(suite, parts, config, where.get("directory"), commit, texts=asked.keep_answers)
     named = dict(zip((_key(verdict) for verdict in suite.verdicts), (made.run.id for made in runs), strict=True))
     facts = {key: {**said, "run": named[key]} for key, said in facts.items()}
     with open_history(asked.place[0], base=asked.place[1]) as store:
