@@ -119,12 +119,75 @@ def test_tasks_that_left_for_good_do_not_switch_the_pool_off_in_silence() -> Non
     assert found.nights.pool_z is not None or any("pool" in line for line in found.warnings)
 
 
-def test_a_night_of_a_suite_without_a_budget_is_refused() -> None:
+def test_one_lost_group_is_changed() -> None:
+    """Six passages of twenty questions; one passage breaks. That says little about new passages, and `check` says so (p = .5)."""
+
+    def made(salt: int, lost: int = 0) -> list[dict[str, object]]:
+        odd = {(37 * salt + 11) % 120, (53 * salt + 29) % 120}
+        return [{"id": f"q{i}", "group": f"g{i // 20}", "score": float(i >= lost and i not in odd)} for i in range(120)]
+
+    sy.record(made(1), made(2), made(3), task="a", model="m")
+    for salt in range(4, 7):
+        assert grouped(f"h{salt}", made(salt)).verdict == "pass"
+    for salt in range(7, 12):
+        found = grouped(f"x{salt}", made(salt, lost=20))
+        assert found.verdict == "pass", found.conclusion  # changed, at most
+
+
+def grouped(name: str, answers: list[dict[str, object]]) -> sy.Suite:
+    lines = [f"{row['id']},{row['group']},{row['score']:g}" for row in answers]
+    Path("a.csv").write_text("\n".join(["id,group,score", *lines]) + "\n")
+    return sy.check_suite(suite("a"), history=URL, night=name)
+
+
+def test_a_directory_with_new_answers_is_another_night() -> None:
+    record("a")
+    Path("runs").mkdir()
+    file = suite("a")
+    Path(file).write_text(Path(file).read_text().replace('"a.csv"', '"runs"'))
+    write("a", {3}, "runs/a.csv")
+    sy.check_suite(file, history=URL)
+    write("a", {5}, "runs/a.csv")
+    found = sy.check_suite(file, history=URL)
+    assert found.nights is not None
+    assert not found.nights.retry
+
+
+def test_a_named_source_is_a_night() -> None:
     record("a")
     write("a", {3})
-    Path("plain.toml").write_text('[[checks]]\ntask = "a"\nmodel = "m"\nresult = "a.csv"\n')
-    with pytest.raises(SteelyardError, match="no budget"):
-        sy.check_suite("plain.toml", night="x")
+    file = suite("a")
+    Path(file).write_text(Path(file).read_text().replace('"a.csv"', '"new=a.csv"'))
+    assert sy.check_suite(file, history=URL).verdict == "pass"
+
+
+def test_simulate_of_a_series_that_confirms() -> None:
+    """With a larger budget other tasks would have been run again, of which there is no second run."""
+    record("abcdef")
+    confirm = 'series = "main", confirm = true'
+    for name in ("h0", "h1", "h2", "h3"):
+        night(name, "abcdef", budget=confirm)
+    assert night("x", "abcdef", wrong={"a": set(range(9))}, budget=confirm).nights.again == ("a m",)
+    write("a", {3}, "a.again.csv")
+    sy.check_suite(suite("abcdef", budget=confirm, again="a"), history=URL, night="x")
+    assert sy.simulate_nights(URL, false_alarms=[1, 200]).budgets
+
+
+def test_a_command_to_acknowledge_is_quoted() -> None:
+    record("a")
+    for name in ("h0", "h1", "h2"):
+        night(name, "a", budget='series = "team nightly"')
+    for name in ("x0", "x1", "x2"):
+        found = night(name, "a", wrong={"a": set(range(20))}, budget='series = "team nightly"')
+    assert "'team nightly'" in found.conclusion or '"team nightly"' in found.conclusion
+
+
+def test_a_night_without_a_budget_is_refused_as_a_series_is() -> None:
+    record("a")
+    write("a", {3})
+    Path("suite.toml").write_text('[[checks]]\ntask = "a"\nmodel = "m"\nresult = "a.csv"\n')
+    with pytest.raises(SteelyardError):
+        sy.check_suite("suite.toml", night="x")
 
 
 def test_edited_items_are_counted_once() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +80,43 @@ def night_values(
     if not metric.mean_of_items or tonight is None or not earlier or not _is_mean(tonight, earlier, verdict):
         raise cannot_watch(verdict, f"{verdict.metric} is no mean over items", "check the accuracy or a mean of scores instead")
     width = None if ends is None else float(ends[1] - ends[0])
+    if recorded.group is not None:
+        groups = GroupUnits.of(dict(zip(recorded.keys, recorded.group, strict=True)))
+        earlier, tonight = [groups.values(one) for one in earlier], groups.values(tonight)
+        width = None if width is None else width * groups.largest
     return NightValues(reference=tuple(earlier), tonight=tonight, width=width, deterministic=bool(entry.deterministic))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupUnits:
+    """Items that belong together as the units of a night: one number per group, its mean times its size over the mean size.
+
+    Whether a change holds for new items depends on how many groups show it, not on how many items. An item without a group is its own.
+    """
+
+    group: Mapping[str, str]
+    size: Mapping[str, float]
+
+    @classmethod
+    def of(cls, group: Mapping[str, str | None]) -> GroupUnits:
+        named = {item: item if name is None else name for item, name in group.items()}
+        counted = Counter(named.values())
+        mean = len(named) / len(counted)
+        return cls(group=named, size={name: many / mean for name, many in counted.items()})
+
+    @property
+    def largest(self) -> float:
+        return max(self.size.values())
+
+    def values(self, run: JudgedValues) -> JudgedValues:
+        """A run by group. A group with other items, or other contents of them, is another one: it begins anew."""
+        held: dict[str, list[tuple[str, float, str | None]]] = {}
+        for item, value, content in zip(run.ids, run.values, run.contents or [None] * len(run.ids), strict=True):
+            held.setdefault(self.group.get(item, item), []).append((item, value, content))
+        values = [self.size.get(name, 1.0) * math.fsum(value for _, value, _ in items) / len(items) for name, items in held.items()]
+        seen = [json.dumps(sorted((item, content or "") for item, _, content in items)) for items in held.values()]
+        contents = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in seen]
+        return JudgedValues(ids=list(held), values=values, contents=contents)
 
 
 def cannot_watch(verdict: Verdict, why: str, hint: str) -> DataError:

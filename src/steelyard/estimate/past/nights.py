@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, UsageError
 from steelyard.history.nights import (
     ACCEPTED,
     AGAIN,
@@ -170,10 +170,22 @@ def step(
     if one.kind == AGAIN:
         if watch.pending is None:  # with other settings it did not have to be run again
             return watch, None
-        return watch, watch.judge_twice(watch.pending, one.night)
+        assert one.night is not None
+        return watch, _twice(watch, watch.pending, one.night, settled=not other)
     if watch.red or not other:
         (watch.accept if one.kind == ACCEPTED else watch.fixed)()
     return watch, None
+
+
+def _twice(watch: NightlyWatch, night: Night, again: Night, *, settled: bool) -> NightDecision | None:
+    """What the second run decides. With other settings other tasks may have to be run again, which nobody did: then it waits."""
+    try:
+        return watch.judge_twice(night, again)
+    except UsageError:
+        if settled:
+            raise
+        watch.pending = night
+        return None
 
 
 def watch_of(store: History, series: str) -> tuple[NightlyWatch | None, list[NightEvent]]:

@@ -37,6 +37,7 @@ from steelyard.history.nights import (
 )
 from steelyard.history.store import History, has_run, open_history
 from steelyard.questions.suite.outcome import conclusion_of, outcome_of
+from steelyard.read.files.paths import split_name
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.reference.lookup import load, locate, matched
@@ -121,8 +122,11 @@ def _merge_request(environ: Mapping[str, str]) -> str | None:
     return next((name for name in ("CI_MERGE_REQUEST_IID", "SYSTEM_PULLREQUEST_PULLREQUESTID") if environ.get(name)), None)
 
 
-def night_name(asked: str | None, sources: Sequence[Any], environ: Mapping[str, str]) -> str:
-    """What tells this night from others: as asked; the run of the pipeline, which a retry shares; else the very files that are judged."""
+def night_name(asked: str | None, sources: Sequence[Any], values: Mapping[str, NightValues], environ: Mapping[str, str]) -> str:
+    """What tells this night from others: as asked; the run of the pipeline, which a retry shares; else the files and what they say.
+
+    Both, because two nights may have the same answers, and a file that is written anew may keep its size and be given its old time.
+    """
     if asked is not None:
         return asked
     for name in RUN_OF_CI:
@@ -130,9 +134,19 @@ def night_name(asked: str | None, sources: Sequence[Any], environ: Mapping[str, 
             return f"{name}={environ[name]}"[:200]
     seen = hashlib.sha256()
     for source in sources:
-        found = os.stat(source)
-        seen.update(f"{os.path.abspath(source)}|{found.st_size}|{found.st_mtime_ns}\n".encode())
+        for path in _files(split_name(os.fspath(source))[1]):
+            found = os.stat(path)
+            seen.update(f"{os.path.abspath(path)}|{found.st_size}|{found.st_mtime_ns}\n".encode())
+    for key, one in values.items():
+        seen.update(f"{key}|{one.tonight.ids!r}|{one.tonight.values!r}\n".encode())
     return f"files {seen.hexdigest()[:16]}"
+
+
+def _files(path: str) -> list[str]:
+    """A file, or all that lie in a folder and below it, in order; none where the path is no file: a pattern, an address."""
+    if not os.path.isdir(path):
+        return [path] if os.path.exists(path) else []
+    return sorted(os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
 
 
 # ---- judging -----------------------------------------------------------------------------------------------------------------
@@ -144,8 +158,8 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
     again: makes the second run of a check, where the budget confirms the same night.
     """
     tasks = _tasks(suite, parts, where)
-    name = night_name(asked.night, [part["sources"][0] for _, part in tasks.values()], os.environ)
     values = {key: _values(verdict, part, where) for key, (verdict, part) in tasks.items()}
+    name = night_name(asked.night, [part["sources"][0] for _, part in tasks.values()], values, os.environ)
     facts = {key: _facts(verdict, part) for key, (verdict, part) in tasks.items()}
     if asked.budget.confirm:
         _refuse_deterministic(values)
