@@ -206,6 +206,12 @@ def test_a_small_pool_is_told_beforehand(place: dict[str, Any]) -> None:
     assert not any("are few" in words for words in run(RIGHT, place, lambda question: "yes", theta=0.1)[0].warnings)
 
 
+def test_few_items_are_those_that_tell_theta_from_the_margin(place: dict[str, Any]) -> None:
+    recorded(RIGHT, place, lambda question: "yes")
+    found, _ = run(RIGHT, place, lambda question: "yes", theta=0.1, margin=0.09)
+    assert any("300 items are few to tell a theta of 0.1 from a margin of 0.09: below about 8,000" in words for words in found.warnings)
+
+
 def test_a_run_that_stops_needs_a_theta_above_the_margin(place: dict[str, Any]) -> None:
     recorded(RIGHT, place, lambda question: "yes")
     for stopping in (None, "e-process", "lan-demets"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -82,13 +81,13 @@ def earlier_choice(*, right_or_wrong: bool, one_answer: bool, margin: float, gro
     return "lan-demets" if _obstacles(right_or_wrong=right_or_wrong, one_answer=one_answer, margin=margin, grouped=grouped) else "mcnemar"
 
 
-def small_pool(theta: float, width: float = 1.0) -> int:
-    """The items below which a run often ends before theta is found or ruled out. `width`: of the range of scores. Reference: Wald1947.
+def small_pool(theta: float, width: float = 1.0, margin: float = 0.0) -> int:
+    """The items below which a run often ends before theta is told from the margin. `width`: of the range of scores. Reference: Wald1947.
 
-    >>> small_pool(0.02), small_pool(0.05)
-    (2000, 320)
+    >>> small_pool(0.02), small_pool(0.05), small_pool(0.03, margin=0.02)
+    (2000, 320, 8000)
     """
-    return math.ceil(SMALL_POOL * (SMALL_THETA * width / theta) ** 2)
+    return round(SMALL_POOL * (SMALL_THETA * width / (theta - margin)) ** 2)
 
 
 def rule_for(

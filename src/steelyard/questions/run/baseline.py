@@ -373,7 +373,7 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    if not RULES[plan.taken].wants_many or plan.n_max >= (need := small_pool(plan.theta, width)):
+    if not RULES[plan.taken].wants_many or plan.n_max >= (need := small_pool(plan.theta, width, plan.margin)):
         return
     if plan.rule().look(np.zeros(plan.limit or plan.n_max), last=True) != "pass":
         warnings.add(
@@ -381,8 +381,11 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             "ends undecided or with a regression (more items, or a larger theta)"
         )
         return
+    theta, margin = (f"{drop * bench.unit:g}" for drop in (plan.theta, plan.margin))
+    few = f"for a theta of {theta}" if not plan.margin else f"to tell a theta of {theta} from a margin of {margin}"
+    often = "a run often ends" if not plan.margin else "a run that has lost about as much often ends"
     warnings.add(
-        f"{plan.n_max:,} items are few for a theta of {plan.theta * bench.unit:g}: below about {need:,} a run often ends undecided "
+        f"{plan.n_max:,} items are few {few}: below about {need:,} {often} undecided "
         f"(`steelyard plan designs --available {plan.n_max}` says how often)"
     )
 
