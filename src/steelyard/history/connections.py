@@ -240,7 +240,11 @@ def _check_file(path: str, shown: str, *, create: bool) -> None:
         if create and os.path.isdir(os.path.dirname(path) or "."):
             return
         got = "no such file" if not create else "a directory that is not there"
-        hint = "use history= to store runs'sqlite:///FILE'" if not create else f"make the directory {os.path.dirname(path)!r}"
+        hint = (
+            "look at the address; a history is begun by the first run that is kept with history="
+            if not create
+            else f"make the directory {os.path.dirname(path)!r}"
+        )
         raise SourceError(what, got=got, need="a history of runs", hint=hint) from None
     except OSError:
         pass  # told by the next line
