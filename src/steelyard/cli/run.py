@@ -106,10 +106,8 @@ def _suite(given: Given) -> tuple[Any, dict[str, Any] | None]:
     chosen = given.keywords("until", "max_calls", "max_cost") | ({"stop": given["stop"]} if given["stop"] != "first" else {})
     with Progress(quiet=given["quiet"]) as progress:
         if chosen:
-            import functools
+            from steelyard.questions.run.decided_suite import as_one
 
-            from steelyard.questions.run.decided_suite import decided_suite
-
-            together = functools.partial(decided_suite, progress=progress, **{"until": None, **chosen})
+            together = as_one(progress=progress, **{"until": None, **chosen})
             return suite_and_sources(given["suite"], together=together, **given.keywords("directory", "config"))
         return suite_and_sources(given["suite"], **evaluating(progress), **of_night(given), **given.keywords())

@@ -163,6 +163,17 @@ def test_a_killed_suite_goes_on_at_the_same_look(place: Path, model: Callable[..
     assert not list(Path().glob("*.journal"))
 
 
+def test_what_is_known_beforehand_is_said_once_with_its_tasks(
+    place: Path, model: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model()
+    with pytest.raises(SystemExit):
+        main(["run", "--suite", suite(check="margin = 0.02"), "--until", "decided", "--max-calls", "1"])
+    said = [line for line in capsys.readouterr().err.splitlines() if "items are few" in line]
+    assert len(said) == 1
+    assert said[0].startswith("before the first question of alpha, beta, gamma: 400 items are few to tell a theta of 0.05 from")
+
+
 def test_a_correction_that_is_not_used_is_told(place: Path, model: Callable[..., Any]) -> None:
     model()
     found = sy.run_suite(suite('correction = "holm"'), until="decided", max_calls=1)
@@ -204,6 +215,8 @@ def test_what_does_not_fit_is_refused_before_the_first_question(
         sy.run_suite(suite(**given), until="decided")
     with pytest.raises(UsageError, match="decided"):
         sy.run_suite(suite(), max_calls=5)
+    with pytest.raises(UsageError, match="A whole suite stops with until='decided' alone"):
+        sy.run_suite(suite('budget = {series = "s"}'), max_calls=5)
     with pytest.raises(UsageError, match="Cannot stop at"):
         sy.run_suite(suite(), until="decided", stop="never")
     with pytest.raises(SteelyardError, match="asks the same as check"):

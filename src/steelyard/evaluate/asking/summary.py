@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 EVERY = 0.2  # seconds between two looks at the line
+NAMED = 5  # tasks that are named for one sentence
 _CLEAR = "\r\x1b[K"
 
 
@@ -53,11 +54,12 @@ class Progress:
         self._write(_CLEAR + line(asked, now - self._begun, self._name)[: max(width, 10)])
         self._dirty = True
 
-    def beginning(self, known: Iterable[str]) -> None:
-        """Say what is known before the first question."""
+    def beginning(self, known: Mapping[str, Sequence[str]]) -> None:
+        """Say what is known before the first question: every sentence with the tasks that it is about."""
         if not self._quiet and self._stream is not None:
-            for sentence in known:
-                self._write(f"before the first question: {sentence}\n")
+            for sentence, tasks in known.items():
+                more = f" and {len(tasks) - NAMED:,} more" if len(tasks) > NAMED else ""
+                self._write(f"before the first question of {', '.join(map(harmless, tasks[:NAMED]))}{more}: {sentence}\n")
 
     def ending(self, in_flight: int) -> None:
         """Say what the run is waiting for after an interrupt."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Generator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, 
 from steelyard.options import number, whole
 from steelyard.questions.run.limits import Budget, ReachedLimit
 from steelyard.questions.run.options import wish_of
-from steelyard.questions.run.run import EVERY, MAX_ERROR_RATE, steps_of
+from steelyard.questions.run.run import EVERY, MAX_ERROR_RATE, say_before, steps_of
 from steelyard.questions.run.session import RunSession, UntilDecided
 from steelyard.questions.run.task import read_task
 from steelyard.reference.config import TIERS
@@ -152,16 +153,8 @@ class SuiteCourse:
         return ", ".join(named) or "all tasks together"
 
 
-def decided_suite(
-    asked: AskedSuite,
-    *,
-    until: str | None = "decided",
-    stop: str = "first",
-    max_calls: int | None = None,
-    max_cost: float | None = None,
-    progress: Watcher | None = None,
-) -> Suite:
-    """The suite, run until it is decided."""
+def as_one(until: str | None, **chosen: Any) -> Callable[[AskedSuite], Suite]:
+    """How a suite is run until it is decided, refused before the file is read if that is not what was asked for."""
     if until != "decided":
         got = f"until={until!r}" if until is not None else "no until"
         raise UsageError(
@@ -170,6 +163,18 @@ def decided_suite(
             need="until='decided'",
             hint="until, n and limits of a single task belong into its table `run`",
         )
+    return functools.partial(decided_suite, **chosen)
+
+
+def decided_suite(
+    asked: AskedSuite,
+    *,
+    stop: str = "first",
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    progress: Watcher | None = None,
+) -> Suite:
+    """The suite, run until it is decided."""
     _refuse(asked)
     if max_cost is not None:
         for guard in asked.guards:
@@ -193,6 +198,7 @@ def decided_suite(
             step=max(task.watch.plan.every for task in tasks),
             stop=stop,
         )
+        say_before([task.course for task in tasks], progress)
         for place, task in enumerate(tasks):
             task.watch.look = _looking(rule, place)
         held = SuiteCourse(asked=asked, tasks=tasks, rule=rule)

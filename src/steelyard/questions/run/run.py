@@ -222,12 +222,25 @@ def run(
         verdict=verdict,
         dry_run=dry_run,
     )
-    while True:
-        try:
+    try:
+        say_before([next(steps)], progress)
+        while True:
             next(steps)
-        except StopIteration as end:
-            found: Evaluation | DryRun = end.value
-            return found
+    except StopIteration as end:
+        found: Evaluation | DryRun = end.value
+        return found
+
+
+def say_before(courses: Sequence[RunSession], progress: Watcher | None) -> None:
+    """What is known before the first question: each sentence once, with the tasks that it is about."""
+    if not isinstance(progress, Progress):
+        return
+    known: dict[str, list[str]] = {}
+    for course in courses:
+        if isinstance(course.watch, UntilDecided) and course.bench is not None:
+            for sentence in course.bench.warnings:
+                known.setdefault(sentence, []).append(course.prepared.task.name)
+    progress.beginning(known)
 
 
 def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Mapping[str, Any] | None) -> None:
@@ -336,8 +349,6 @@ def steps_of(
             stepwise=len(models) > 2,  # a candidate that is decided is asked nothing more, not even what is under way
             timeout=max((seconds_of(own["timeout"]) for own in apart if "timeout" in own), default=None),
         )
-        if isinstance(watch, UntilDecided) and bench is not None and bench.warnings and isinstance(progress, Progress):
-            progress.beginning(bench.warnings)
         yield course
         yield from course.steps(out, progress=progress, after=judging(prepared, stack, apart))
     from steelyard.questions.run.answer import answered

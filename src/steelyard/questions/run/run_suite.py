@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.options import documented
-from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, decided_suite, refuse_other_task
+from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, as_one, refuse_other_task
 from steelyard.questions.run.run import run
 from steelyard.questions.suite.check_suite import check_suite
 from steelyard.reference.lookup import load, locate, matched
@@ -56,8 +55,7 @@ def run_suite(
     decided: half of alpha is for the tasks, each by its own rule at alpha / 2m, half for all of them together.
     """
     if until is not None or stop != "first" or max_calls is not None or max_cost is not None:
-        chosen: dict[str, Any] = {"until": until, "stop": stop, "max_calls": max_calls, "max_cost": max_cost, "progress": progress}
-        together = functools.partial(decided_suite, **chosen)
+        together = as_one(until, stop=stop, max_calls=max_calls, max_cost=max_cost, progress=progress)
         return check_suite(path, directory=directory, config=config, history=history, keep_answers=keep_answers, together=together)
     asked: dict[str, Any] = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
     asked |= {"keep_answers": keep_answers}
