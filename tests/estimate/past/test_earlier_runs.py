@@ -114,6 +114,17 @@ def test_runs_held_against_another_reference_do_not_count() -> None:
     assert pooled(suites.checked()).phi_history == 1
 
 
+def test_runs_of_other_items_count_as_far_as_they_share_them() -> None:
+    suites = Suites(seed=3)
+    suites.more = dict.fromkeys(range(suites.tasks), 'unmatched = "drop"')
+    suites.write_suite("")
+    for _ in range(3):
+        suites.checked()
+    suites.ids = [*suites.ids[:-5], *(f"new{i}" for i in range(5))]
+    assert pooled(suites.checked()).phi_history == 3
+    assert len(sy.simulate_nights(URL, suite="suite.toml").nights) == 4
+
+
 def test_two_suites_in_one_history_keep_apart_and_a_task_that_both_have_is_not_enough() -> None:
     one = Suites(seed=3)
     one.write_suite(only=[0, 1, 2, 3], head="")

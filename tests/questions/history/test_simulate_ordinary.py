@@ -108,6 +108,31 @@ def test_the_command_says_the_same(stored: Path, monkeypatch: pytest.MonkeyPatch
     assert result_of(json.loads(said.out)) == sy.simulate_nights(URL, suite="suite.toml", false_alarms=1)
 
 
+def test_runs_of_another_reference_are_left_out_and_counted_and_a_renamed_task_is_another() -> None:
+    nights = Nights(tasks=2, head="")
+
+    def several(many: int) -> None:
+        for _ in range(many):
+            nights.write()
+            sy.check_suite("suite.toml", history=URL)
+
+    several(3)
+    nights.record(0, 2, update=True)
+    several(2)
+    found = sy.simulate_nights(URL, suite="suite.toml")
+    assert "t0 m: 3 earlier runs with another reference or protocol are no part of the nights" in found.warnings
+    assert len(found.nights) == 5  # the other task was there all the time
+    text = Path("suite.toml").read_text(encoding="utf-8").replace('task = "t1"', 'task = "other"')
+    Path("renamed.toml").write_text(text, encoding="utf-8")
+    renamed = sy.simulate_nights(URL, suite="renamed.toml")
+    assert len(renamed.nights) == 2
+    assert "other m has no stored runs with items, and is no part of the nights" in renamed.warnings
+    nights.record(0, 1, update=True)  # after the last run: what is on record is not what they were held against
+    late = sy.simulate_nights(URL, suite="suite.toml", task="t0")
+    assert len(late.nights) == 1
+    assert any("the first stands for it" in said for said in late.warnings)
+
+
 def test_what_cannot_be_simulated_is_told(stored: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.chdir(stored)
     refused: list[tuple[type[SteelyardError], str, dict[str, object]]] = [

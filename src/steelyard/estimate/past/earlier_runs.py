@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,9 +25,10 @@ from steelyard.reference.config import Config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.results.history import PastRun
 
-MOST = 30  # earlier runs that say how much a whole run varies
+MOST = 20  # earlier runs that say how much a whole run varies
 TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it of one another
 COMMANDS = ("check", "run")
+ENTRY = ("recorded", "runs", "sigma_run")  # what a run says of the entry that it was held against, whichever items it had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class PastTask:
     recorded: tuple[JudgedValues, ...]
     reference: Mapping[str, Any] | None = None
     protocol: Mapping[str, str] | None = None
+    n: int | None = None  # items that were held against it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +81,13 @@ def suite_task(
     directory: str | os.PathLike[str] | None,
     reference: Mapping[str, Any] | None = None,
     protocol: Mapping[str, str] | None = None,
+    n: int | None = None,
 ) -> PastTask | None:
     """A task with its runs on record; None where it has no items on record, is no mean over its items, or has another reference by now."""
     try:
         place = locate(task, directory, config.path)
         entry = matched(place, model, spec, load(place, model)).entry
-        if reference is not None and entry.recorded != reference.get("recorded"):
+        if reference is not None and any(getattr(entry, name) != reference.get(name) for name in ENTRY):
             return None
         found = recorded_values(place, entry, metric, higher_is_better=higher_is_better, hashed=config.ids == "hashed")
     except SteelyardError:
@@ -102,6 +105,7 @@ def suite_task(
         recorded=found[1],
         reference=said,
         protocol=None if protocol is None else _told(protocol),
+        n=n,
     )
 
 
@@ -130,6 +134,7 @@ def task_alone(newest: PastRun) -> PastTask | None:
         recorded=(),
         reference=newest.reference,
         protocol=_told(newest.protocol),
+        n=newest.n,
     )
 
 
@@ -168,6 +173,11 @@ def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None 
     ]
 
 
+def left_out(store: History, task: PastTask) -> int:
+    """How many complete runs of a task with their items were held against another reference, or under another protocol."""
+    return len(_stored(store, replace(task, reference=None, protocol=None), None)) - len(_stored(store, task, None))
+
+
 def _stored(store: History, task: PastTask, most: int | None) -> list[PastRun]:
     """The runs of a task that can be held against one another, newest first."""
     out: list[PastRun] = []
@@ -182,9 +192,17 @@ def _stored(store: History, task: PastTask, most: int | None) -> list[PastRun]:
 def _comparable(run: PastRun, task: PastTask) -> bool:
     if run.command not in COMMANDS or run.outcomes is None or (run.tally or {}).get("stopped"):
         return False
-    if task.reference is not None and dict(run.reference or {}) != dict(task.reference):
+    if task.reference is not None and not _same_reference(run, task.reference, task.n):
         return False
     return task.protocol is None or _told(run.protocol) == dict(task.protocol)
+
+
+def _same_reference(run: PastRun, reference: Mapping[str, Any], n: int | None) -> bool:
+    """Whether a run was held against this record. Its value is that of the items they share, so it tells only where they are as many."""
+    own = run.reference or {}
+    if any(own.get(name) != reference.get(name) for name in ENTRY):
+        return False
+    return run.n != n or own.get("value") == reference.get("value")
 
 
 def _told(protocol: Mapping[str, Any]) -> dict[str, str]:

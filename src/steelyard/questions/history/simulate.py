@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.declared.history import SIMULATE
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.suite_file import read_suite, waived_now
-from steelyard.estimate.past.earlier_runs import PastTask, as_nights, earlier_runs, newest_kept, suite_task, task_alone, task_key
+from steelyard.estimate.past.earlier_runs import PastTask, as_nights, earlier_runs, left_out, newest_kept, suite_task, task_alone, task_key
 from steelyard.estimate.past.nights import NightBudget, Replayed, StoredNight, night_series, nights_of, replay
 from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED
@@ -156,6 +156,10 @@ def _ordinary(
             need="runs that were checked with a history",
             hint="steelyard check --suite FILE --history URL stores them",
         )
+    for one in tasks:
+        if many := left_out(store, one):
+            said = f"{many:,} earlier run{'' if many == 1 else 's'}"
+            warnings.append(f"{one.key}: {said} with another reference or protocol {'is' if many == 1 else 'are'} no part of the nights")
     return name, as_nights(earlier_runs(store, tasks), tasks, budget)
 
 
@@ -192,6 +196,7 @@ def _past_task(
         directory=directory,
         reference=newest.reference,
         protocol=newest.protocol,
+        n=newest.n,
     )
     if one is None:
         one = task_alone(newest)

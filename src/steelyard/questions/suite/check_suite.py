@@ -210,7 +210,7 @@ def _earlier_z(
         known.append({**part, "own": own})
         if out or verdict.details.z is None or own[0]["items"] is None:
             continue
-        about: dict[str, Any] = {"higher_is_better": verdict.higher_is_better, "reference": verdict.reference}
+        about: dict[str, Any] = {"higher_is_better": verdict.higher_is_better, "reference": verdict.reference, "n": verdict.n}
         spec = {key: str(value) for key, value in verdict.spec.items()}
         one = suite_task(
             verdict.task, verdict.model, spec, verdict.metric, config=config, directory=directory, protocol=own[0]["protocol"], **about
