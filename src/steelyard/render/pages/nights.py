@@ -11,7 +11,7 @@ from steelyard.render.pictures.plane import Line, Plane
 from steelyard.render.pictures.time_scale import seconds, time_scale
 from steelyard.results.nights import BudgetOutcome, NightAlarm, NightSimulation
 
-BUDGET_HEADS = ("budget", "alarm line", "nights", "alarms", "regression", "changed", "red nights", "first alarm", "named")
+BUDGET_HEADS = ("budget", "alarm line", "nights", "alarms", "regression", "changed", "still red", "first alarm", "named")
 BUDGET_NUMBERS = (1, 2, 3, 4, 5, 6)
 ALARM_HEADS = ("night (UTC)", "budget", "verdict", "evidence", "since", "named", "fell most")
 ACK_HEADS = ("time (UTC)", "acknowledged as", "by", "reason")
