@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import field
 from functools import reduce
@@ -347,8 +348,9 @@ def _from_numpy(role: str, given: Any) -> Column:
             need="one dimension: one value per item",
         )
     mask = None
-    if isinstance(given, np.ma.MaskedArray):
-        mask, given = np.ma.getmaskarray(given), given.data
+    masked = sys.modules.get("numpy.ma")  # where nobody has loaded it, nothing is masked
+    if masked is not None and isinstance(given, masked.MaskedArray):
+        mask, given = masked.getmaskarray(given), given.data
     kind = given.dtype.kind
     if kind in "iubf":
         return Column(role, given, mask)

@@ -379,7 +379,8 @@ def changed_contents(items: Items, recorded: Outcomes) -> list[str]:
     known = dict(zip(now.names, range(len(now.names)), strict=True))
     codes = [*(known.get(each, -2) for each in recorded.contents.names), -1]
     was = np.array(codes, np.int64)[recorded.contents.codes][place]
-    return [recorded.keys[i] for i in np.unique(place[(place >= 0) & (was != -1) & (now.codes >= 0) & (was != now.codes)]).tolist()]
+    changed = place[(place >= 0) & (was != -1) & (now.codes >= 0) & (was != now.codes)]
+    return [recorded.keys[i] for i in np.unique(changed).tolist()] if len(changed) else []
 
 
 def _label_names(parts: Sequence[Items], roles: Collection[str]) -> tuple[str, ...]:

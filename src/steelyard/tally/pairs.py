@@ -181,7 +181,8 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
         rows = rows[np.argsort(place[rows], kind="stable")]
         parts.append(take(run, rows))
         codes.append(place[rows])
-        only.append([run.id.names[i] for i in np.unique(run.id.codes[place < 0])])
+        alone = run.id.codes[place < 0]
+        only.append([run.id.names[i] for i in np.unique(alone)] if len(alone) else [])
     pairs = Pairs(parts[0], parts[1], codes[0], codes[1], len(names), names)
     conflicts = conflicting_truths(pairs)
     report = PairingReport(
