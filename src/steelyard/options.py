@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
 from steelyard.items import ROLES
@@ -562,9 +562,9 @@ def seed_of(seed: Any) -> int:
         import secrets
 
         return secrets.randbelow(2**32)
-    if isinstance(seed, bool) or not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
+    if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed.__index__() < 0:
         raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
-    return seed.__index__()
+    return int(seed.__index__())
 
 
 def ratio_columns(ratio: Any) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, SupportsIndex
+from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import METHODS
@@ -88,7 +88,7 @@ def settle(
     one_of("interval", interval, intervals())
     one_of("absent", absent, ("skip", "zero"))
     one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
-    if isinstance(draws, bool) or not isinstance(draws, SupportsIndex) or draws.__index__() < 1:
+    if isinstance(draws, bool) or not hasattr(draws, "__index__") or draws.__index__() < 1:
         raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
         raise UsageError(

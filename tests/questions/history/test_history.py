@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import steelyard as sy
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
+from steelyard.questions.history import export
 from steelyard.questions.history.drift import flaky_items
 from steelyard.questions.history.export import COLUMNS, export_runs
 from steelyard.questions.history.keep import keep_run
@@ -470,3 +472,12 @@ def test_a_run_is_kept_with_the_rows_it_wrote_and_the_protocol_it_noted(url: str
     assert items is not None
     assert sorted(items) == sorted(f"s{i}" for i in range(20))
     assert sum(items.values()) == 16
+
+
+@pytest.mark.parametrize(
+    "column", [["a,b", 'say "x"', "two\nlines", "", None], [1, 1.5, None, True], ["x", 2, 0.1, "-5"], [0.1, 1e-300, 3]]
+)
+def test_fields_are_written_as_the_standard_library_writes_them(column: list[object]) -> None:
+    held = io.StringIO(newline="")
+    csv.writer(held, lineterminator="\n").writerows([f"'{each}" if each == "-5" else each, ""] for each in column)
+    assert "".join(f"{cell},\n" for cell in export._cells(column)) == held.getvalue()

@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,9 @@ from steelyard.history.store import LISTED, History, every_row, run_of
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")
+TOGETHER = 1000  # rows that are written column by column
 COLUMNS = LISTED  # the fields of a run, in their order
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*").fullmatch  # a text that no dialect quotes and no spreadsheet runs
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -44,13 +48,15 @@ def export_runs(
         )
     store = opened(history, config)
     text, many = io.StringIO(newline=""), 0
-    writer = csv.writer(text, lineterminator="\n")
     try:
         if ending == ".csv":
-            writer.writerow(COLUMNS)
-            for row in every_row(store, **asked):
-                many += 1
-                writer.writerow([cell(value) for cell, value in zip(_CELLS, row, strict=True)])
+            text.write(",".join(COLUMNS) + "\n")
+            rows = every_row(store, **asked)
+            while some := list(islice(rows, TOGETHER)):
+                many += len(some)
+                columns = zip(*some, strict=True)
+                written = (cells(column) for cells, column in zip(_CELLS, columns, strict=True))
+                text.writelines(map("%s\n".__mod__, map(",".join, zip(*written, strict=True))))
         else:
             for run in every_run(store, **asked):
                 many += 1
@@ -68,23 +74,46 @@ def every_run(store: History, **asked: Any) -> Iterator[PastRun]:
         yield run_of(LISTED, row)
 
 
-def _cell(value: Any) -> Any:
-    """A cell: nothing for None, and no text that a spreadsheet would run."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and value[:1] in _FORMULA:
-        return f"'{value}"
-    return value
+def _cells(column: Sequence[Any]) -> Iterator[str]:
+    """The fields of a column. Nothing for None, and no text that a spreadsheet would run."""
+    types = set(map(type, column))
+    if types <= {int, float}:
+        return map(str, column)
+    if types <= {str, type(None)}:  # most of them occur often
+        return map({value: _field(value) for value in set(column)}.__getitem__, column)
+    return map(_field, column)
 
 
-@lru_cache(maxsize=1024)  # most runs share their spec, protocol and reference with many others
+def _field(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    return "" if value is None else str(value)
+
+
+def _text(text: str) -> str:
+    return text if _PLAIN(text) else _quoted(f"'{text}" if text.startswith(_FORMULA) else text)
+
+
+@lru_cache(maxsize=1024)  # most runs share their names, spec, protocol and reference with many others
+def _quoted(text: str) -> str:
+    """One text among others, as the standard library quotes it."""
+    field = io.StringIO(newline="")
+    csv.writer(field, lineterminator="\n").writerow((text, ""))
+    return field.getvalue().removesuffix(",\n")
+
+
+def _mappings(column: Sequence[Any]) -> Iterator[str]:
+    return map(_mapping, column)
+
+
+@lru_cache(maxsize=1024)
 def _mapping(text: str | None) -> str:
     found = None if text is None else json.loads(text)
-    return json.dumps(found, sort_keys=True) if found else ""
+    return _quoted(json.dumps(found, sort_keys=True)) if found else ""
 
 
-def _yes_or_no(value: Any) -> bool:
-    return bool(value)
+def _yes_or_no(column: Sequence[Any]) -> Iterator[str]:
+    return map(str, map(bool, column))
 
 
-_CELLS = tuple(_mapping if name in MAPPINGS else _yes_or_no if name == "higher_is_better" else _cell for name in COLUMNS)
+_CELLS = tuple(_mappings if name in MAPPINGS else _yes_or_no if name == "higher_is_better" else _cells for name in COLUMNS)
