@@ -1,16 +1,36 @@
-"""One large Parquet file, counted from the command line beside DuckDB's bare GROUP BY. `--quick` takes a tenth of the rows."""
+"""One large file, counted from the command line beside DuckDB's bare GROUP BY. `--quick` takes a tenth of the rows."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from benchmarks.timing import Child, Duel, Row, Unmeasured, Wrong, at_most, below, command, environment, megabytes, run, scratch, unjudged
+from benchmarks.goals import GOALS
+from benchmarks.timing import (
+    Child,
+    Duel,
+    Row,
+    Unmeasured,
+    Wrong,
+    at_most,
+    below,
+    command,
+    environment,
+    megabytes,
+    power,
+    run,
+    scratch,
+    unjudged,
+)
 
 CLASSES = 10
+KEYS = tuple(goal.key for goal in GOALS if goal.part == "files")
+NUMBERED = "lpad(CAST(i AS VARCHAR), 9, '0') AS id"
+LABELLED = "'class ' || truth AS truth, 'class ' || prediction AS prediction"
 SOURCES = {
     "ints": "truth, prediction",
     "texts": "'class ' || truth AS truth, 'class ' || prediction AS prediction",
@@ -29,8 +49,34 @@ def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
             write(small, columns, 1000)
             for row in beside(f"{n:,} rows, {name}", large, small, env, rounds):
                 yield unjudged(row) if quick else row
+        for row in with_ids(Path(folder), env, n, rounds):
+            yield unjudged(row) if quick else row
     if quick:
-        yield Unmeasured(("files.group-by", "files.memory"), f"{n:,} rows were counted: ten million take too long for --quick")
+        yield Unmeasured(KEYS, f"{n:,} rows were counted: ten million take too long for --quick")
+
+
+def with_ids(folder: Path, env: dict[str, str], n: int, rounds: int) -> Iterator[Row]:
+    """Ids that must be proven unique, beside a process that imports DuckDB, groups, and does not look at them."""
+    ours = [*command(), "measure", "--metric", "accuracy,macro_f1", "--format", "json"]
+    taken: dict[tuple[str, int], float] = {}
+    for what, ending, size, order, key in (
+        ("Parquet, ids that grow", "parquet", n, "", "files.growing"),
+        ("Parquet, ids in any order", "parquet", n // 10, "ORDER BY hash(i, 7)", None),
+        ("Parquet, ids in any order", "parquet", n, "ORDER BY hash(i, 7)", "files.shuffled"),
+        ("CSV with ids", "csv", n, "", "files.csv"),
+        ("JSON Lines with ids", "jsonl", n // 10, "", "files.jsonl"),
+    ):
+        large = folder / f"ids.{ending}"
+        write(large, f"{NUMBERED}, {LABELLED}", size, order)
+        verify(run([*ours, str(large)], env), large)
+        pairs = [(run([*ours, str(large)], env).cpu, run(group_by(large), env).cpu) for _ in range(rounds)]
+        fight = Duel(tuple(o for o, _ in pairs), tuple(p for _, p in pairs))
+        taken[what, size] = min(fight.ours)
+        yield at_most(key, f"{size:,} rows, {what}: beside a process that only imports DuckDB and groups", fight)
+        large.unlink()
+    few, many = (taken["Parquet, ids in any order", size] for size in (n // 10, n))
+    title = f"Parquet, ids in any order: growth from {n // 10:,} to {n:,} rows, start-up included"
+    yield below("files.ids-growth", title, math.log10(many / few), power)
 
 
 def beside(title: str, large: Path, small: Path, env: dict[str, str], rounds: int) -> Iterator[Row]:
@@ -58,7 +104,7 @@ def group_by(path: Path) -> list[str]:
     return [sys.executable, "-c", text]
 
 
-def write(path: Path, columns: str, n: int) -> None:
+def write(path: Path, columns: str, n: int, order: str = "") -> None:
     """Skewed classes, four of five predictions right, most errors on the next class."""
     import duckdb
 
@@ -67,7 +113,8 @@ def write(path: Path, columns: str, n: int) -> None:
         FROM (SELECT i, (pow(hash(i, 1) / 18446744073709551616.0, 2) * {CLASSES})::INTEGER % {CLASSES} AS truth,
                      hash(i, 2) / 18446744073709551616.0 AS u, hash(i, 3) % {CLASSES} AS v FROM range({n}) AS r(i))"""
     with duckdb.connect() as con:
-        con.execute(f"COPY (SELECT {columns} FROM ({rows})) TO '{path}' (FORMAT parquet)")
+        form = {".parquet": "parquet", ".csv": "csv", ".jsonl": "json"}[path.suffix]
+        con.execute(f"COPY (SELECT {columns} FROM ({rows}) {order}) TO '{path}' (FORMAT {form})")
 
 
 def verify(child: Child, path: Path) -> None:

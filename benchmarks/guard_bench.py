@@ -26,7 +26,7 @@ from benchmarks.timing import (
 
 IDS = {"numbers as ids": "i", "texts as ids": "'item-' || lpad(CAST(i AS VARCHAR), 8, '0')"}
 OF_A_TASK = 500  # items
-JUDGED = ("guard.record", "guard.check", "guard.size", "guard.suite-time", "guard.suite-growth")
+JUDGED = ("guard.record", "guard.check", "guard.size", "guard.suite-time", "guard.suite-values-time", "guard.suite-growth")
 
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
@@ -69,19 +69,34 @@ def beside(ids: str, home: Path, n: int, env: dict[str, str], rounds: int) -> It
 
 
 def suites(home: Path, tasks: tuple[int, int], env: dict[str, str]) -> Iterator[Row]:
-    """Suites of item checks: one file and one reference for each task."""
-    taken = {}
-    for many in tasks:
-        place = _suite(home / str(many), many)
-        child = run([*command(), "check", "--suite", place, "--format", "json", "--fail-on", "regression"], env)
-        if len(json.loads(child.out)["verdicts"]) != many:
-            raise Wrong(f"suite: {many} tasks, but other verdicts")
-        taken[many] = child.cpu
-    few, many = tasks
-    title = f"suite of {many} checks of {OF_A_TASK} items each"
-    yield below("guard.suite-time", f"{title}: CPU time", taken[many], seconds)
-    growth = math.log(taken[many] / taken[few]) / math.log(many / few)
-    yield below("guard.suite-growth", f"{title}: growth from {few} checks", growth, power)
+    """Suites of item checks, one file and one reference for each task; and suites of bare numbers."""
+    for kind, make, key in (
+        (f"checks of {OF_A_TASK} items each", _suite, "guard.suite-time"),
+        ("checks of bare numbers", _suite_of_values, "guard.suite-values-time"),
+    ):
+        taken = {}
+        for many in tasks:
+            place = make(home / make.__name__ / str(many), many)
+            child = run([*command(), "check", "--suite", place, "--format", "json", "--fail-on", "regression"], env)
+            if len(json.loads(child.out)["verdicts"]) != many:
+                raise Wrong(f"suite: {many} tasks, but other verdicts")
+            taken[many] = child.cpu
+        few, many = tasks
+        title = f"suite of {many} {kind}"
+        yield below(key, f"{title}: CPU time", taken[many], seconds)
+        growth = math.log(taken[many] / taken[few]) / math.log(many / few)
+        yield below("guard.suite-growth", f"{title}: growth from {few} checks", growth, power)
+
+
+def _suite_of_values(home: Path, many: int) -> str:
+    """A reference file of its own for each task, as users have them."""
+    (home / "references").mkdir(parents=True)
+    lines = ['[suite]\ndirectory = "references"\n']
+    for task in range(many):
+        (home / "references" / f"t{task}.yaml").write_text("m:\n  - accuracy: 80\n    num_samples: 1000\n    sigma: 50\n", encoding="utf-8")
+        lines.append(f'[[checks]]\ntask = "t{task}"\nmodel = "m"\nvalue = 80.{task % 9}\n')
+    (home / "suite.toml").write_text("\n".join(lines), encoding="utf-8")
+    return str(home / "suite.toml")
 
 
 def _suite(home: Path, many: int) -> str:

@@ -26,13 +26,21 @@ ITEMS, LABELS = 20_000, (10, 100, 1_000, 10_000)
 SIZES = (1_000, 10_000, 100_000)
 CHECKED = 200  # exchanges by hand, to check p
 SLOW = 1.0  # seconds: what takes longer is timed once
-KEYS = ("labels.time", "labels.growth", "labels.rows", "labels.sklearn", "labels.stand-in-time", "labels.stand-in-growth")
+KEYS = (
+    "labels.time",
+    "labels.growth",
+    "labels.rows",
+    "labels.sklearn",
+    "labels.stand-in-time",
+    "labels.stand-in-growth",
+    "labels.few-rows",
+)
 Ints = npt.NDArray[np.integer[Any]]
 Three = tuple[Ints, Ints, Ints]
 
 
 def rows(*, quick: bool) -> Iterator[Row | Unmeasured]:
-    for row in chain(fixed_items(quick=quick), own_labels(quick=quick), stand_in(quick=quick)):
+    for row in chain(fixed_items(quick=quick), own_labels(quick=quick), stand_in(quick=quick), few_rows(quick=quick)):
         yield unjudged(row) if quick else row
     if quick:
         yield Unmeasured(KEYS, "--quick stops at 1,000 labels in 20,000 items, and at 1,000 items with a label each")
@@ -88,6 +96,20 @@ def stand_in(*, quick: bool) -> Iterator[Row]:
         shown = ", ".join(f"{k}: {seconds(t)}" for k, t in spent.items())
         steps = np.log(spent[500] / spent[50]) / np.log(10)
         yield below("labels.stand-in-growth", "the same: growth with the labels K", float(steps), power_of_labels, shown)
+
+
+def few_rows(*, quick: bool) -> Iterator[Row]:
+    """Hardly more items than labels: most classes have one to four items."""
+    for k in (500,) if quick else (500, 2_000):
+        truth, a, b = data(2_000, k)
+        for name, call in (
+            ("measure", lambda truth=truth, a=a: sy.measure(truth, a, metric="macro_f1")),
+            ("compare", lambda truth=truth, a=a, b=b: sy.compare(truth, a, b, metric="macro_f1")),
+        ):
+            found = call()
+            value = found.row.estimate if name == "measure" else found.baseline.estimate
+            same(f"macro-F1 of {k} labels", (value,), (f1_score(truth, a, average="macro"),))
+            yield below("labels.few-rows", f"N=2,000, {k:,} labels, {name}: CPU time", min(cpu(call) for _ in range(2)), seconds)
 
 
 Made = tuple[str, Row, Duel]  # the call, its row, its times
@@ -172,7 +194,7 @@ def measured(title: str, three: Three) -> tuple[Row, Duel]:
         note = f"accuracy with its interval, {n:,} labels being mostly singletons; the peer gives the estimate alone"
         return told(None, title, "accuracy_score", fight_of(ours, lambda: accuracy_score(truth, a), 1.0), note)
     same_report(title, found, report())
-    same(f"{title}, macro-F1", (found["macro_f1"].estimate,), (macro(truth, a),))
+    same(f"{title}, macro-F1", (next(row.estimate for row in found.rows if row.metric == "macro_f1"),), (macro(truth, a),))
     if found["macro_f1"].interval is None:
         note = (
             "no interval of macro-F1 can be given, so nothing is drawn; intervals of every label's numbers, the peer gives estimates alone"

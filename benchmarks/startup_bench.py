@@ -17,7 +17,11 @@ def rows(*, quick: bool) -> Iterator[Row]:
     with scratch() as folder:
         env = environment(str(Path(folder, "bytecode")))
         table = Path(folder, "thousand.csv")
-        table.write_text("id,truth,prediction\n" + "".join(f"{i},{'abc'[i % 3]},{'abc'[i * 7 % 11 % 3]}\n" for i in range(1000)))
+        other = Path(folder, "other.csv")
+        for place, turn in ((table, 11), (other, 13)):
+            lines = "".join(f"{i},{'abc'[i % 3]},{'abc'[i * 7 % turn % 3]}\n" for i in range(1000))
+            place.write_text(f"id,truth,prediction\n{lines}")
+        known = ["--fail-on", "regression", "--task", "t", "--model", "m", "--directory", str(Path(folder, "references"))]
         ours, python = command(), sys.executable
         counts = ["measure", "--counts", "85/100"]
         commands = {
@@ -29,14 +33,25 @@ def rows(*, quick: bool) -> Iterator[Row]:
                 [*ours, "measure", "--tp", "31", "--fp", "5", "--fn", "2", "--metric", "f1", "--interval", "bayes"],
                 "startup.special",
             ),
-            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], "startup.csv"),
+            "check --value 0.5 against a reference": ([*ours, "check", "--value", "0.5", *known], "startup.value"),
+            "measure thousand.csv (1,000 rows, all default metrics)": ([*ours, "measure", str(table)], "startup.measure"),
+            "compare thousand.csv other.csv (1,000 rows each)": ([*ours, "compare", str(table), str(other)], "startup.compare"),
+            "check other.csv against a reference (1,000 rows)": (
+                [*ours, "check", str(other), *known],
+                "startup.check",
+            ),
             "import steelyard": ([python, "-c", "import steelyard"], None),
             "for comparison: import click": ([python, "-c", "import click"], None),
             "for comparison: import numpy": ([python, "-c", "import numpy"], None),
             "for comparison: import scipy.special": ([python, "-c", "import scipy.special"], None),
             "for comparison: import scipy.stats": ([python, "-c", "import scipy.stats"], None),
-            **{f"for comparison: import {peer}": ([python, "-c", f"import {peer}"], None) for peer in PEERS if find_spec(peer)},
+            **{
+                f"for comparison: import {peer}": ([python, "-c", f"import {peer}"], None)
+                for peer in PEERS
+                if find_spec(peer.partition(".")[0])
+            },
         }
+        run([*ours, "record", str(table), *known[2:]], env)
         bare = [python, "-c", "pass"]
         taken: dict[str, list[float]] = {name: [] for name in commands}
         floor: list[float] = []
