@@ -31,7 +31,7 @@ CAUSES = {
     "files.growing": "ids that grow are compared with the one before them, which the GROUP BY does not read at all",
     "files.csv": "the file is parsed twice: once to prove that the strict reader would agree and that ids are unique, once to count",
     "files.jsonl": "the file is parsed twice: once to prove that the strict reader would agree, once to count",
-    "labels.few-rows": "macro-F1 of 500 labels: two bootstraps for the own intervals of both systems, 10,000 draws each over some 900 cells, "
+    "labels.few-rows": "macro-F1 of 500 labels: bootstraps for the own intervals of both systems, 10,000 draws each over some 900 cells, "
     "and a posterior that also fills the empty cells, about half each; 2,000 labels cost less, because most have no interval",
     "compare.call-core": "the call also gives what the peer does not: each system's own interval (two more bootstraps), the interval of "
     "the difference, and the chance to be better (draws of a posterior, two thirds of the time)",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
@@ -303,10 +305,11 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     of_labels = metric if isinstance(metric, LabelMetric) else None
     if label is not None and of_labels is not None and of_labels.posterior is not None:
         hit, truth, predicted, _ = counts.class_margins(label)
-        wrong = predicted - hit, truth - hit
-        if of_labels.posterior == "jaccard":
-            return posterior.jaccard_posterior(hit, *wrong, prior=prior)
-        return posterior.f_beta_posterior(hit, *wrong, beta=metric.parameter or 1.0, prior=prior)
+        make: dict[str, Callable[..., Posterior]] = {
+            "f-beta": partial(posterior.f_beta_posterior, beta=metric.parameter or 1.0),
+            "jaccard": posterior.jaccard_posterior,
+        }
+        return make[of_labels.posterior](hit, predicted - hit, truth - hit, prior=prior)
     pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
     if proportion is not None and (proportion.through is None or pooled):
         k, n = proportion.of(counts)
