@@ -95,6 +95,7 @@ def test_the_codes_of_a_step(commit: int, code: int, said: str, made: Made, stee
     told = steelyard("bisect", "step", made.range, *made.runs, "--", *COMMAND)
     assert told.code == code, told.err
     assert said in told.err
+    assert "probability 1" not in told.err
     nothing_left(made)
 
 

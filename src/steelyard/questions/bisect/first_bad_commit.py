@@ -116,9 +116,18 @@ def bisect_step(
     shown = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == TELLING else f"mean {found.right[1]:.4g}"
     sure = float(found.posterior.max())
     if found.named is None:
-        return "undecided", f"{here[:12]} cannot be told from either end ({shown}, probability {sure:.3g})"
+        return "undecided", f"{here[:12]} cannot be told from either end ({shown}, {_chance(sure)})"
     answer = "bad" if found.named.start == 1 else "good"
-    return answer, f"{here[:12]} is {answer} ({shown}, probability {sure:.4g})"
+    return answer, f"{here[:12]} is {answer} ({shown}, {_chance(sure)})"
+
+
+def _chance(sure: float) -> str:
+    """A posterior in words: it comes near 1, and is never 1.
+
+    >>> _chance(0.98765432), _chance(0.99999999)
+    ('probability 0.9877', 'probability above 0.9999')
+    """
+    return f"probability {sure:.4f}" if sure <= 0.9999 else "probability above 0.9999"
 
 
 def _searched(
@@ -361,7 +370,7 @@ def _conclusion(
 ) -> str:
     over = f"{calls:,} call{'s' if calls != 1 else ''}"
     if named and sure is not None:
-        chance = f"probability {sure:.4f}" if sure <= 0.9999 else "probability above 0.9999"
+        chance = _chance(sure)
         if len(named) == 1:
             return f"First bad commit: {line[named[0]].id[:12]} ({chance}), found with {over}."
         first, last = line[named[0]].id[:12], line[named[-1]].id[:12]
