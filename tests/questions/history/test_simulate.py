@@ -45,6 +45,13 @@ def test_the_first_row_is_as_it_was_judged_and_further_ones_have_their_budget(ur
     assert "false alarm a year over the whole suite" in found.claim
 
 
+def test_budgets_that_nobody_asked_for_are_left_out_where_the_suite_runs_less_often(url: str) -> None:
+    found = simulate_nights(url, runs_per_year=10, nights=5)
+    assert [one.false_alarms_per_year for one in found.budgets] == [1.0, 0.1, 4.0]
+    with pytest.raises(UsageError, match=r"12\.0 false alarms in 10\.0 runs a year"):
+        simulate_nights(url, runs_per_year=10, false_alarms=12)
+
+
 def test_what_is_worked_out_once_for_all_budgets_changes_nothing(url: str) -> None:
     with open_history(url) as store:
         nights = nights_of(store, "main")

@@ -87,6 +87,8 @@ def simulate_nights(
         what = f"The suite {name!r} has no stored runs that could be nights." if ordinary else f"The series {name!r} has no nights yet."
         raise DataError(what, got="no nights", need="at least one night")
     year = float(runs_per_year or [one for one in stored if one.night is not None][-1].budget.runs_per_year)
+    if false_alarms is None:
+        asked = [budget for budget in asked if budget <= year]  # a suite that runs ten times a year has no twelve alarms
     for budget in asked:
         alarm_line(budget, year)
     other: dict[str, Any] = {"runs_per_year": runs_per_year, "target": target, "known": {}, "accepted": ordinary}
