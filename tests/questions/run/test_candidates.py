@@ -143,6 +143,14 @@ def test_a_limit_ends_those_that_are_open_and_a_higher_one_goes_on(tmp_path: Pat
     assert plain(found) == plain(whole)
     assert set(asked.questions.values()) == {1}
     healthy = ["base", "same", "other"]
+    first = prepare(TASK).cases[0].id
+    path = tmp_path / "base.csv"
+    path.write_text("id,prediction\n" + "".join(f"{row['id']},yes\n" for row in ROWS if row["id"] != first))
+    unseen = sy.run(TASK, f"file:{path}", *Asked().all(healthy[1:]), name=healthy, max_calls=3, missing="drop", max_error_rate=1.0, **WISH)
+    assert unseen.candidates is not None
+    assert [(verdict.verdict, verdict.n) for verdict in unseen.candidates.verdicts] == [("inconclusive", 0)] * 2
+    assert len(unseen.pairs) == 2
+    assert str(unseen)
     early = sy.run(TASK, *Asked().all(healthy), name=healthy, max_calls=3, **WISH)
     assert early.candidates is not None
     assert (early.exit_code, early.n, early.candidates.verdict) == (2, 1, "inconclusive")

@@ -58,7 +58,8 @@ def answered(
     warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
     told = [AnswerSummary.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
     failed = sum(each.errors for each in told)
-    nothing = any(each.n and each.errors == each.n for each in told)  # of one of the models: there is nothing to judge it by
+    silent = [each.n > 0 and each.errors == each.n for each in told]  # models without an answer: there is nothing to judge them by
+    nothing = all(silent) or (any(silent) and held.limit is None)
     if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and nothing)):
         raise _failed(held, told, failed)
     paths = rows_paths(output, len(held.models))
@@ -133,7 +134,9 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
         f"{failed:,} of {asked:,} items have no answer ({shown}).",
         got=f"{failed:,} of {asked:,} failed ({shown})",
         need="an answer to every item",
-        hint="the same command asks only those again; missing='drop' leaves them out, missing='wrong' counts them as wrong",
+        hint="the same command asks only those again"
+        + ("; missing='drop' leaves them out" if held.wish.missing == "error" else "")
+        + "; missing='wrong' counts them as wrong",
     )
 
 
