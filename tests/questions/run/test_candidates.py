@@ -319,7 +319,7 @@ def test_the_command_takes_any_number_of_models(
     assert code_of("--until", "decided", "--theta", ".1", "--dry-run") == 0
     assert "new, small against old" in capsys.readouterr().out
     assert code_of() == 3
-    assert "Several candidates are held against one baseline" in capsys.readouterr().err
+    assert "Three models or more need" in capsys.readouterr().err
 
 
 class Arrivals(Server):

@@ -262,7 +262,7 @@ def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Map
         )
     if models > 2 and not wish.decided:
         raise UsageError(
-            "Several candidates are held against one baseline with until='decided' alone.",
+            "Three models or more need until='decided': the first is the baseline of the others.",
             got=f"{many} that answer all items",
             need="until='decided', or two models",
             hint="until='decided' with theta; or run each model by itself, and `compare` or `rank` the rows",
