@@ -172,8 +172,8 @@ def test_another_set_of_candidates_does_not_mix_with_a_journal(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({}, "until='decided' alone"),
-        ({"until": "n=50"}, "until='decided' alone"),
+        ({}, "need until='decided'"),
+        ({"until": "n=50"}, "need until='decided'"),
         ({"until": "width=.1"}, "needs one model"),
         ({**WISH, "against": "m"}, "4 models are compared with each other"),
         ({**WISH, "name": ["a", "b", "c", "b"]}, "Two models have the name 'b'"),
