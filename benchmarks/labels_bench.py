@@ -194,7 +194,7 @@ def measured(title: str, three: Three) -> tuple[Row, Duel]:
         note = f"accuracy with its interval, {n:,} labels being mostly singletons; the peer gives the estimate alone"
         return told(None, title, "accuracy_score", fight_of(ours, lambda: accuracy_score(truth, a), 1.0), note)
     same_report(title, found, report())
-    same(f"{title}, macro-F1", (next(row.estimate for row in found.rows if row.metric == "macro_f1"),), (macro(truth, a),))
+    same(f"{title}, macro-F1", (next(row.estimate for row in found.values() if row.metric == "macro_f1"),), (macro(truth, a),))
     if found["macro_f1"].interval is None:
         note = (
             "no interval of macro-F1 can be given, so nothing is drawn; intervals of every label's numbers, the peer gives estimates alone"

@@ -99,7 +99,7 @@ def test_a_suite_has_a_case_per_guard_with_what_it_counted_as() -> None:
 
 def test_unconfirmed_with_theta_counts_as_inconclusive() -> None:
     row = {"counts_as": "unconfirmed", "p_adjusted": 0.2}
-    s = replace(NIGHTLY, verdicts=(replace(LEGACY, theta=3.0),), rows=(row,))
+    s = replace(NIGHTLY, verdict="inconclusive", verdicts=(replace(LEGACY, theta=3.0),), rows=(row,))
     assert suite_of(s).attrib["skipped"] == "1"
     assert suite_of(s, inconclusive="failure").attrib["failures"] == "1"
 
