@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from steelyard.errors import UsageError
@@ -12,7 +13,7 @@ from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results import signature
-from steelyard.results.base import Warnings
+from steelyard.results.base import Warnings, put_off
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -62,6 +63,9 @@ class OwnEstimate(NamedTuple):
     error: float | None
 
 
+OwnPair = tuple[OwnEstimate, OwnEstimate]
+
+
 class ItemMeans(NamedTuple):
     """One number for each item of two runs, and which group it is in (itself, where there are none). ends: their range, if it is known."""
 
@@ -85,6 +89,7 @@ class UnitSums(NamedTuple):
 class Evidence:
     """The parts of a Comparison that the method families fill in.
 
+    own and probability are numbers, or functions that find them out when the Comparison is read.
     The interval lies around pull x difference. judge: the test, where margins are its own matter too. unseen: the test that would
     have been taken, had the range of the scores seen been declared.
     """
@@ -96,7 +101,7 @@ class Evidence:
     difference: float | None
     interval: Interval | None
     test: Test
-    own: tuple[OwnEstimate, OwnEstimate] | None = None  # baseline and candidate alone; None until somebody looked
+    own: OwnPair | Callable[[], OwnPair] | None = None  # baseline and candidate alone; None until somebody looked
     error: float | None = None  # what the interval and the smallest detectable difference rest on
     noise: float | None = None  # of the items seen, where `error` counts in what was not seen
     df: float | None = None  # of `error`, where it is not one less than there are units
@@ -107,7 +112,7 @@ class Evidence:
     too_few: bool = False  # groups to judge anything by
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong
     flips: Mapping[str, int] | None = None
-    probability: float | None = None
+    probability: float | Callable[[], float] | None = None
     prior_sd: float | None = None  # how large the differences are that the prior of the probability expects
     disagreed: tuple[int, int] | None = None  # right or wrong on the same items: how many raise the difference, how many lower it
     equivalence: dict[str, Any] | None = None
@@ -144,7 +149,12 @@ def comparison_of(
     if found.too_few:
         found.note(not_judged=too_few_groups(found.details))
     corrected = found.details.p_adjusted
-    return Comparison(
+    late: dict[str, Callable[[], Any]] = {}
+    if callable(found.probability):
+        late["probability_candidate_better"] = found.probability
+    if warnings.waiting:
+        late["warnings"] = partial(tuple, warnings.kept())
+    written = Comparison(
         design=found.design,
         metric=metric,
         n=found.n,
@@ -154,7 +164,7 @@ def comparison_of(
         difference=Difference(estimate=found.difference, interval=found.interval, standard_error=error),
         test=found.test,
         flips=found.flips,
-        probability_candidate_better=found.probability,
+        probability_candidate_better=None if callable(found.probability) else found.probability,
         equivalence=found.equivalence,
         correlation=found.correlation,
         mde=_detectable(found, asked),
@@ -163,19 +173,29 @@ def comparison_of(
         conclusion=conclude(found, metric, higher_is_better, names, asked)
         if corrected is None or found.too_few or found.difference is None
         else _conclude_corrected(found.difference, corrected, metric, higher_is_better, names, asked),
-        warnings=tuple(warnings),
+        warnings=() if warnings.waiting else tuple(warnings),
         **more,
     )
+    return put_off(written, **late) if late else written
 
 
 def systems_of(found: Evidence, names: tuple[str, str]) -> tuple[System, System]:
     """Each of the two alone."""
-    own = found.own or (OwnEstimate(None, None), OwnEstimate(None, None))
-    baseline, candidate = (
-        System(name=name, estimate=estimate, interval=one.interval, standard_error=one.error)
-        for name, estimate, one in zip(names, (found.baseline, found.candidate), own, strict=True)
-    )
+    own, estimates = found.own or (OwnEstimate(None, None), OwnEstimate(None, None)), (found.baseline, found.candidate)
+    if callable(own):
+        baseline, candidate = (_put_off(name, estimates[i], own, i) for i, name in enumerate(names))
+    else:
+        baseline, candidate = (
+            System(name=name, estimate=estimate, interval=one.interval, standard_error=one.error)
+            for name, estimate, one in zip(names, estimates, own, strict=True)
+        )
     return baseline, candidate
+
+
+def _put_off(name: str, estimate: float | None, own: Callable[[], OwnPair], i: int) -> System:
+    """A system whose own interval is found out when somebody reads it."""
+    system = System(name=name, estimate=estimate, interval=None, standard_error=None)
+    return put_off(system, interval=lambda: own()[i].interval, standard_error=lambda: own()[i].error)
 
 
 def _detectable(found: Evidence, asked: CompareOptions) -> float | None:
@@ -281,8 +301,9 @@ def believe(found: Evidence, asked: CompareOptions, warnings: Warnings, *, highe
             need="one of them",
             hint="prior_scale= belongs to P(candidate better); the interval bayes to prior=",
         )
-    found.probability = _above(found, asked, scale, 0.0)
-    if found.probability is None:
+    above = _above(found, asked, scale, 0.0)
+    found.probability = above if above is None or higher_is_better else 1 - above
+    if above is None:
         warnings.add("no P(candidate better) with prior_scale=: the difference has no standard error here")
         return
     found.note(prior_scale=scale)
@@ -293,8 +314,6 @@ def believe(found: Evidence, asked: CompareOptions, warnings: Warnings, *, highe
         if not higher_is_better:
             better, worse = worse, better
         found.equivalence["rope"] = {"worse": worse, "equivalent": max(0.0, 1 - better - worse), "better": better}
-    if not higher_is_better:
-        found.probability = 1 - found.probability
 
 
 def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> float | None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.errors import DataError
 from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import TESTS, made, offered
-from steelyard.estimate.evidence import Evidence, OwnEstimate
+from steelyard.estimate.evidence import Evidence, OwnEstimate, OwnPair
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
+from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import warn_about_labels
-from steelyard.estimate.table_rows import table_row
+from steelyard.estimate.table_rows import default_method, refuse_unknown_negatives, table_row, table_value
 from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import table as infer
 from steelyard.infer.paired.equivalence import equivalence, rope
-from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.resampling.bootstrap import Degenerate, check_draws
 from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.table import TableStatistic
@@ -31,14 +34,26 @@ if TYPE_CHECKING:
 
 INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where few answers differ: `steelyard certify --only paired`
 SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
+BELIEVED = 12  # classes up to which the joint posterior is drawn for P(candidate better): there it is quick
 
 
 def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: CompareOptions, warnings: Warnings) -> Evidence:
-    """The difference of a table metric between two systems on the same items."""
+    """The difference of a table metric between two systems on the same items.
+
+    Each system's own interval and the chance to be better take far more draws than the test. They are drawn when somebody reads them,
+    wherever it is certain that they will have a value.
+    """
     sides = joint.side("baseline"), joint.side("candidate")
     code = None if label is None else sides[0].code(label)
-    rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own, warnings) for side in sides]
-    first, second = rows[0].estimate, rows[1].estimate
+    later = _always_defined(joint)
+    own = cache(partial(_own, metric, code, sides, asked))
+    own_later = later and _redrawn(metric, code, sides, asked)
+    if own_later:
+        first, second = (table_value(metric, code, side, asked.own)[1] for side in sides)
+        warnings.put_off(lambda: own().warnings)
+    else:
+        first, second = own().estimates
+        warnings.extend(own().warnings)
     if first is None or second is None:
         raise DataError(
             f"{metric.name} is undefined in one of the runs.",
@@ -47,7 +62,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
             hint="absent='skip' or absent='zero'",
         )
     statistic = metric.of_table(code, asked.own.absent)
-    error = infer.joint_delta_error(joint, statistic)
+    delta = infer.first_order(joint, statistic)
     found = Evidence(
         design="paired",
         n=joint.n,
@@ -56,13 +71,14 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         difference=second - first,
         interval=None,
         test=_test(joint, statistic, metric, asked),
-        own=(OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)),
-        error=error if error > 0 else None,
+        own=(lambda: own().alone) if own_later else own().alone,
+        error=delta.error if delta.error > 0 else None,
     )
     if label is not None:
         found.note(label=label)
-    identical = joint == joint.swapped() and all(a == b for _, a, b, _ in joint.cells())
-    found.interval = table_interval(joint, statistic, metric, found, asked, warnings)
+    identical = all(a == b for _, a, b, _ in joint.cells())
+    posterior = cache(partial(_posterior, joint, statistic, metric, asked))
+    found.interval = table_interval(joint, statistic, metric, found, asked, warnings, delta, posterior)
     flips = joint.outcomes()
     found.flips = {
         "both": flips.both,
@@ -70,28 +86,55 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         "candidate_only": flips.candidate_only,
         "neither": flips.neither,
     }
-    _probability(joint, statistic, metric, found, asked, identical)
     if asked.margin is not None and not found.error:
         warnings.add("equivalence within the margin cannot be tested: the answers show no spread")
     if asked.margin is not None and found.error:
         e = equivalence(second - first, found.error, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
-        if not within_reach(joint.classes * SAMPLED, asked.own.draws):
-            return _warned(found, sides, metric, asked, warnings, identical)
+        if within_reach(joint.classes * SAMPLED, asked.own.draws):
+            found.drawn = True
+            believed = rope(posterior(), asked.margin)
+            found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.higher_is_better)}
+    if len(joint.labels) <= BELIEVED:
         found.drawn = True
-        believed = rope(_posterior(joint, statistic, metric, asked), asked.margin)
-        found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.higher_is_better)}
-    return _warned(found, sides, metric, asked, warnings, identical)
-
-
-def _warned(
-    found: Evidence, sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions, warnings: Warnings, identical: bool
-) -> Evidence:
+        better = partial(_better, posterior, metric, identical)
+        found.probability = better if later and not posterior.cache_info().currsize else better()
     if identical:
         found.note(identical=True)
         warnings.add("the two systems give the same answer to every item: identical runs, or one run compared with itself")
     warn_about_labels(sides[0] + sides[1], [metric], asked.own, warnings)
     return found
+
+
+class _Alone(NamedTuple):
+    """What `measure` gives for each of two systems."""
+
+    estimates: tuple[float | None, float | None]
+    alone: OwnPair
+    warnings: tuple[str, ...]
+
+
+def _own(metric: Metric, code: int | None, sides: tuple[Counts, Counts], asked: CompareOptions) -> _Alone:
+    warnings = Warnings()
+    first, second = (table_row(metric, code, TableTally(side, items=side.n), asked.own, warnings) for side in sides)
+    alone = OwnEstimate(first.interval, first.standard_error), OwnEstimate(second.interval, second.standard_error)
+    return _Alone((first.estimate, second.estimate), alone, tuple(warnings))
+
+
+def _redrawn(metric: Metric, code: int | None, sides: tuple[Counts, Counts], asked: CompareOptions) -> bool:
+    """Whether the own interval of a system is drawn; then what would be refused is refused now."""
+    settings = asked.own
+    drawn = any(default_method(metric.proportion(side, code), settings.side, side, settings.draws) in RESAMPLING for side in sides)
+    if drawn:
+        for side in sides:
+            refuse_unknown_negatives(metric, side, code)
+        check_draws(settings.draws, settings.confidence_level, settings.side)
+    return drawn
+
+
+def _always_defined(joint: JointCounts) -> bool:
+    """Whether every class occurs, in the truth and in the answers of both: then a metric has a value whatever the posterior draws."""
+    return joint.classes > 1 and all({*range(joint.classes)} <= {*column} for column in (joint.truth, joint.baseline, joint.candidate))
 
 
 def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions) -> Test:
@@ -100,31 +143,42 @@ def _test(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: 
 
 
 def table_interval(
-    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions, warnings: Warnings
+    joint: JointCounts,
+    statistic: TableStatistic,
+    metric: Metric,
+    found: Evidence,
+    asked: CompareOptions,
+    warnings: Warnings,
+    delta: infer.FirstOrder | None = None,
+    posterior: Callable[[], JointPosterior] | None = None,
 ) -> Interval | None:
+    """The interval of the difference, or what is given instead. delta, posterior: where somebody else needs them too."""
+    posterior = posterior or partial(_posterior, joint, statistic, metric, asked)
     method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
     reach = _reach(metric)
     if method == "bayes":
         found.drawn = True
-        return _of_posterior(joint, statistic, metric, asked, reach)
-    ends = attempt(lambda: _joint_ends(joint, statistic, method, asked))
+        return _of_posterior(posterior, joint, asked, reach)
+    ends = attempt(lambda: _joint_ends(joint, statistic, method, asked, delta))
     if isinstance(ends, Degenerate):
         if not within_reach(joint.classes * SAMPLED, asked.own.draws):
             warnings.add(none_given(ends, difference=True, of=f"{joint.classes:,} classes"))
             return None
         warnings.add(given_instead(method, ends, "the posterior's", difference=True))
         found.note(instead_of=method)
-        return _of_posterior(joint, statistic, metric, asked, reach)
+        return _of_posterior(posterior, joint, asked, reach)
     low, high, undefined = ends
     if undefined:
         warnings.add(left_out(metric.name, undefined, asked.own.draws, OF_CLASSES))
     return asked.interval_of(low, high, method, *reach)
 
 
-def _joint_ends(joint: JointCounts, statistic: TableStatistic, method: str, asked: CompareOptions) -> tuple[float, float, int]:
+def _joint_ends(
+    joint: JointCounts, statistic: TableStatistic, method: str, asked: CompareOptions, delta: infer.FirstOrder | None = None
+) -> tuple[float, float, int]:
     """The ends by the delta method or by draws, and in how many draws the metric was undefined."""
     if method == "delta":
-        return (*infer.joint_delta(joint, statistic, asked.level, asked.side), 0)
+        return (*(delta or infer.first_order(joint, statistic)).interval(asked.level, asked.side), 0)
     return infer.joint_bootstrap(joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
 
 
@@ -151,10 +205,10 @@ def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked:
 
 
 def _of_posterior(
-    joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions, reach: tuple[float, float]
+    posterior: Callable[[], JointPosterior], joint: JointCounts, asked: CompareOptions, reach: tuple[float, float]
 ) -> Interval:
     kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
-    low, high = _posterior(joint, statistic, metric, asked).interval(asked.level, kind)
+    low, high = posterior().interval(asked.level, kind)
     if not high - low > 1e-12:  # one class: the posterior has no room, but a new item has
         return asked.interval_of(*wilson_mean(0.0, joint.n, *reach, asked.level, asked.side), "wilson-mean", *reach)
     return asked.interval_of(low, high, "bayes", *reach)
@@ -174,12 +228,7 @@ def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, as
     )
 
 
-def _probability(
-    joint: JointCounts, statistic: TableStatistic, metric: Metric, found: Evidence, asked: CompareOptions, identical: bool
-) -> None:
-    """P(candidate better) by draws from the joint posterior, for tables of a size where that is quick."""
-    if len(joint.labels) > 12:
-        return
-    found.drawn = True
-    better = 0.5 if identical else _posterior(joint, statistic, metric, asked).better
-    found.probability = better if metric.higher_is_better else 1 - better
+def _better(posterior: Callable[[], JointPosterior], metric: Metric, identical: bool) -> float:
+    """P(candidate better) by draws from the joint posterior."""
+    better = 0.5 if identical else posterior().better
+    return better if metric.higher_is_better else 1 - better

@@ -32,22 +32,26 @@ def table_row(metric: Metric, label: int | None, tally: TableTally, settings: Me
     """The row of one metric (of one class, where it has one)."""
     counts = tally.counts
     refuse_unknown_negatives(metric, counts, label)
-    proportion = metric.proportion(counts, label)
     if tally.units is not None:
+        proportion = metric.proportion(counts, label)
         settings.refuse_no_posterior(row_name(metric, counts, label), f"items that belong together ({tally.kind})")
         from steelyard.estimate.grouped_rows import grouped_row
 
         return grouped_row(metric, label, tally, proportion, settings, warnings, row_name(metric, counts, label))
-    if proportion is not None:
-        estimate, n = proportion.value(counts), proportion.of(counts)[1]
-    else:
-        n = counts.n
-        estimate = _value(metric.of_table(label, settings.absent), counts) if n else None
+    proportion, estimate, n = table_value(metric, label, counts, settings)
     interval, details = (None, {}) if estimate is None else _interval(metric, label, counts, proportion, settings, warnings, estimate)
     if estimate is None:
         warnings.add(f"{row_name(metric, counts, label)} is undefined: {metric.why_undefined()}")
     error = None if estimate is None else table_error(metric, label, counts, proportion, settings)
     return make_row(metric, label, counts, estimate, n, interval, settings, details, error)
+
+
+def table_value(metric: Metric, label: int | None, counts: Counts, settings: MeasureOptions) -> tuple[Proportion | None, float | None, int]:
+    """The proportion that the metric is, if it is one; its value, None where it is undefined; and of how many items."""
+    proportion = metric.proportion(counts, label)
+    if proportion is not None:
+        return proportion, proportion.value(counts), proportion.of(counts)[1]
+    return None, _value(metric.of_table(label, settings.absent), counts) if counts.n else None, counts.n
 
 
 def row_name(metric: Metric, counts: Counts, label: int | None) -> str:

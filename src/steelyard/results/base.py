@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, field, fields
 from enum import Enum
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from steelyard.errors import UsageError, with_article
 from steelyard.late_dataclass import dataclass
@@ -43,9 +43,13 @@ def said_as(name: str | None, **more: Any) -> Any:
 
 
 class Plain:
-    """A frozen dataclass with JSON both ways."""
+    """A frozen dataclass with JSON both ways.
 
-    __slots__ = ()
+    A field may be put off: it is worked out when it is first read, by whoever reads it (an eye, JSON, ==, a copy), and is a plain
+    value from then on. What was asked for and costs little is there at once; what costs draws waits until somebody wants it.
+    """
+
+    __slots__ = ("_late",)
     ALSO: ClassVar[tuple[str, ...]] = ()  # properties that JSON has beside the fields
     BRIEF: ClassVar[bool] = False  # whether JSON leaves out what is as by default,
     ALWAYS: ClassVar[tuple[str, ...]] = ()  # but for these fields
@@ -66,6 +70,19 @@ class Plain:
             given = getattr(self, name)
             if given is not None and not isinstance(given, Plain) and isinstance(given, Mapping):
                 object.__setattr__(self, name, cls.of(given))
+
+    if not TYPE_CHECKING:  # or every misspelt field would pass for one that was put off
+
+        def __getattr__(self, name):
+            """Called for a field without a value: one that was put off, or none at all."""
+            try:
+                make = object.__getattribute__(self, "_late")[name]
+            except (AttributeError, KeyError):
+                return object.__getattribute__(self, name)  # as Python says it
+            value = make()
+            object.__setattr__(self, name, value)
+            object.__getattribute__(self, "_late").pop(name, None)  # and with it the tally that it was made from
+            return value
 
     def to_dict(self) -> dict[str, Any]:
         """The value in what JSON has: objects, lists, texts, numbers, true, false and null."""
@@ -97,6 +114,14 @@ class Plain:
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """The value that `to_dict` wrote. Keys that are not known are passed over: a later version may have added them."""
         return filled(cls, plain)
+
+
+def put_off(value: T, **late: Callable[[], Any]) -> T:
+    """The value, with fields that are made when they are first read. Only for a value that nobody has seen yet."""
+    for name in late:
+        object.__delattr__(value, name)
+    object.__setattr__(value, "_late", late)
+    return value
 
 
 class ResultPart(Plain, Mapping[str, Any]):
@@ -137,6 +162,13 @@ class Warnings(dict[str, None]):
     >>> warnings.extend(["no interval", "few items"])
     >>> tuple(warnings)
     ('few items', 'no interval')
+
+    What is said beside a number that was put off is not known before that number is:
+
+    >>> warnings.put_off(lambda: ["undefined in 3 draws", "few items"])
+    >>> warnings.add("a small sample")
+    >>> warnings.waiting, tuple(warnings)
+    (True, ('few items', 'no interval', 'undefined in 3 draws', 'a small sample'))
     """
 
     __slots__ = ()
@@ -146,6 +178,27 @@ class Warnings(dict[str, None]):
 
     def extend(self, sentences: Iterable[str]) -> None:
         self.update(dict.fromkeys(sentences))
+
+    def put_off(self, make: Callable[[], Iterable[str]]) -> None:
+        """Sentences that are found out when somebody reads; their place is here."""
+        self[make] = None  # type: ignore[index]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether reading the sentences would take work."""
+        return any(callable(each) for each in dict.__iter__(self))
+
+    def __iter__(self) -> Iterator[str]:
+        if not self.waiting:
+            return dict.__iter__(self)
+        return iter(dict.fromkeys(said for each in dict.__iter__(self) for said in (each() if callable(each) else (each,))))
+
+    def kept(self) -> Warnings:
+        """As they are now, whatever is added later."""
+        kept = Warnings()
+        for each in dict.__iter__(self):
+            kept[each] = None
+        return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

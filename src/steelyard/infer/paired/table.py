@@ -72,11 +72,10 @@ class JointCells:
             return np.concatenate([_difference(statistic, pair) for pair in self.left_out()])
         return _difference(statistic, self.observed()) - self.influence(statistic) / self.n
 
-    def influence(self, statistic: TableStatistic) -> FloatArray:
-        """How much one more item in each cell moves the difference, times n."""
-        here, there = (
-            self._influence_of(statistic.gradient(m), x) for m, x in zip(self.observed(), (self.baseline, self.candidate), strict=True)
-        )
+    def influence(self, statistic: TableStatistic, observed: Pair | None = None) -> FloatArray:
+        """How much one more item in each cell moves the difference, times n. observed: the margins, where they are there already."""
+        pair = self.observed() if observed is None else observed
+        here, there = (self._influence_of(statistic.gradient(m), x) for m, x in zip(pair, (self.baseline, self.candidate), strict=True))
         return there - here
 
     def _influence_of(self, g: Margins, prediction: npt.NDArray[np.int64]) -> FloatArray:
@@ -157,9 +156,35 @@ def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:
     >>> round(joint_delta_error(joint, parse("accuracy").of_table()), 6)
     0.011562
     """
+    return first_order(joint, statistic).error
+
+
+class FirstOrder(NamedTuple):
+    """A difference and its delta-method standard error: what intervals, margins and the smallest detectable difference all rest on."""
+
+    difference: float
+    error: float
+
+    def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
+        """difference +- z x error. Undefined: no spread (Degenerate)."""
+        if not self.error > 1e-14:
+            raise bootstrap.Degenerate("the delta method finds no spread")
+        reach = z_value(confidence_level, side) * self.error
+        return self.difference - reach, self.difference + reach
+
+
+def first_order(joint: JointCounts, statistic: TableStatistic) -> FirstOrder:
+    """Both from one pass over the joint cells. Reference: Efron1982, chapter 6.
+
+    >>> from steelyard.metrics.catalogue import parse
+    >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
+    >>> [round(x, 6) for x in first_order(joint, parse("accuracy").of_table())]
+    [0.018, 0.011562]
+    """
     cells = JointCells(joint)
-    u = cells.influence(statistic)
-    return math.sqrt(float(cells.count @ u**2)) / cells.n
+    pair = cells.observed()
+    u = cells.influence(statistic, pair)
+    return FirstOrder(float(_difference(statistic, pair)), math.sqrt(float(cells.count @ u**2)) / cells.n)
 
 
 def joint_delta(joint: JointCounts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
@@ -170,12 +195,7 @@ def joint_delta(joint: JointCounts, statistic: TableStatistic, confidence_level:
     >>> [round(x, 4) for x in joint_delta(joint, parse("accuracy").of_table())]
     [-0.0047, 0.0407]
     """
-    error = joint_delta_error(joint, statistic)
-    if not error > 1e-14:
-        raise bootstrap.Degenerate("the delta method finds no spread")
-    estimate = float(_difference(statistic, JointCells(joint).observed()))
-    reach = z_value(confidence_level, side) * error
-    return estimate - reach, estimate + reach
+    return first_order(joint, statistic).interval(confidence_level, side)
 
 
 class PairedBootstrap(NamedTuple):
