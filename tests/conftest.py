@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -27,6 +28,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Small matrices, and every core has a worker: threads of OpenBLAS would only wait for one another, at full speed.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A shell lets what it starts in the background ignore Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _in_memory(handle: Any) -> None:

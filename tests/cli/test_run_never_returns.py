@@ -107,8 +107,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def started(*words: str, task: str = "sums.toml") -> subprocess.Popen[str]:
     line = [sys.executable, "-m", "steelyard", "run", task, *words, "-o", "out.jsonl"]
-    heard = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # noqa: E731  a shell's background jobs ignore it
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def ended(process: subprocess.Popen[str], within: float) -> tuple[int, str]:
