@@ -308,11 +308,11 @@ TRACER = """
 import json, os, runpy, sys
 root, place = os.environ["WALK_ROOT"], os.environ["WALK_OUT"]
 order, seen = [], set()
-decorator = root + "late_dataclass.py"  # stands for Python's own dataclasses, whose calls are not counted either
+ours = {root + "late_dataclass.py", root + "late_pattern.py"}  # for dataclasses and re of Python, whose calls are not counted either
 def profile(frame, event, arg):
     if event == "call":
         code = frame.f_code
-        if code.co_filename.startswith(root) and not code.co_name.startswith("<") and code not in seen and code.co_filename != decorator:
+        if code.co_filename.startswith(root) and not code.co_name.startswith("<") and code not in seen and code.co_filename not in ours:
             if not (code.co_flags & 0x2 == 0):  # a class body has no fast locals: it is loaded, it does not work
                 seen.add(code); order.append(code.co_filename[len(root):])
 import threading

@@ -19,6 +19,7 @@ MODULES = sorted(path for path in SRC.rglob("*.py"))
 # A lower number knows nothing of a higher one; rooms of one level do not know one another.
 LEVEL = {
     "late_dataclass": -1,
+    "late_pattern": -1,
     "version": 0,
     "items": 0,
     "errors": 0,
@@ -141,6 +142,37 @@ def test_loads_no_numpy() -> None:
     steps = [f"{code}\nassert not {heavy} & set(sys.modules), {name!r}" for name, code in LIGHT.items()]
     run = subprocess.run([sys.executable, "-c", "\n".join(["import sys", *steps])], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+HEAVY = {
+    "yaml",
+    "statistics",
+    "fractions",
+    "decimal",
+    "random",
+    "secrets",
+    "difflib",
+    "textwrap",
+    "shutil",
+    "bz2",
+    "html",
+    "numpy",
+    "asyncio",
+}
+
+
+def test_a_check_of_a_number_loads_no_more_than_it_must(tmp_path: Path) -> None:
+    """A reference of plain lines needs no parser of YAML, a verdict in text no pictures; and nothing is compiled that is made once."""
+    (tmp_path / "t.yaml").write_text("m:\n  - accuracy: 80\n    num_samples: 1000\n    sigma: 50\n", encoding="utf-8")
+    asked = ["check", "--value", "81", "--task", "t", "--model", "m", "--directory", str(tmp_path)]
+    count = "import builtins\nseen, plain = [], exec\nbuiltins.exec = lambda text, *rest: (seen.append(text), plain(text, *rest))[1]\n"
+    script = f"{count}from steelyard.cli.main import steelyard\nsteelyard({asked!r}, standalone_mode=False)"
+    loaded = loaded_by(
+        f"{script}\nassert len([text for text in seen if type(text) is str]) <= 1, seen  # the options, of which there are many"
+    )
+    assert not loaded & HEAVY
+    assert not {name for name in loaded if name.startswith(("steelyard.render.pictures.plane", "steelyard.render.curve_text"))}
+    assert len([name for name in loaded if name.startswith("steelyard.")]) < 90
 
 
 ROWS = "rows = [[{'id': i, 'truth': 'ab'[i % 2], 'prediction': 'ab'[i % 2 if i % k else i % 3 % 2]} for i in range(300)] for k in (5, 7)]"

@@ -132,7 +132,7 @@ def test_objects_with_slots_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(interval)) == interval
 
 
-def test_nothing_is_compiled_before_an_object_is_made() -> None:
+def test_nothing_is_compiled_before_many_objects_are_made() -> None:
     script = (
         "import builtins, dataclasses\n"
         "seen, plain = [], exec\n"
@@ -144,7 +144,45 @@ def test_nothing_is_compiled_before_an_object_is_made() -> None:
         "    'A class.'\n"
         "    a: int\n"
         "assert not seen, seen\n"
+        "assert [A(i).a for i in range(16)] == list(range(16))\n"
+        "assert not seen, seen\n"
         "A(1); A(2)\n"
         "assert len(seen) == 1, seen\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_first_objects_are_as_all_others(few: bool) -> None:
+    """Filled field by field or by the compiled function: the same values, the same refusals in the same words."""
+    made: list[int] = []
+
+    @late_dataclass.dataclass(frozen=True, slots=True)
+    class Both:
+        """Every kind of field."""
+
+        a: int
+        b: list[int] = dataclasses.field(default_factory=list)
+        c: int = 3
+        d: int = dataclasses.field(default=4, init=False)
+        e: int = dataclasses.field(default=5, kw_only=True)
+
+        def __post_init__(self) -> None:
+            made.append(self.a)
+
+    if not few:
+        assert Both.__init__.__code__.co_varnames[:2] == ("self", "a")
+    both = Both(1, c=7)
+    assert dataclasses.astuple(both) == (1, [], 7, 4, 5)
+    assert Both(a=1).b is not Both(a=1).b
+    assert dataclasses.astuple(Both(1, [2], 3, e=6)) == (1, [2], 3, 4, 6)
+    assert made == [1] * 4
+    for wrong, words in (
+        (lambda: Both(), "missing 1 required positional argument: 'a'"),  # type: ignore[call-arg]
+        (lambda: Both(1, a=2), "got multiple values for argument 'a'"),  # type: ignore[misc]
+        (lambda: Both(1, d=2), "got an unexpected keyword argument 'd'"),  # type: ignore[call-arg]
+        (lambda: Both(1, [], 3, 4), "takes from 2 to 4 positional arguments but 5 were given"),  # type: ignore[misc]
+    ):
+        with pytest.raises(TypeError, match=words):
+            wrong()
+    assert made == [1] * 4

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 import time
 from pathlib import Path
@@ -25,6 +24,8 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     target = Path(_real(path))
     mode = _mode_of_existing(target, path)
+    import secrets
+
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         _write_down(temporary, data, mode)

@@ -1,8 +1,9 @@
 """`dataclass` as in the standard library, but nothing is compiled before it is used: a command imports a hundred classes and makes ten.
 
 Python's own decorator compiles five or six functions for every class, which was a third of the time in which a short command
-answers. Here `__init__` is compiled when the first object is made, from then on as fast as Python's own; comparing and hashing go
-through one getter of all fields, and what is frozen says so from a function of ours. Type checkers see Python's decorator.
+answers. Here the first objects of a class are filled field by field, and `__init__` is compiled when there are more of them, from then on
+as fast as Python's own; comparing and hashing go through one getter of all fields, and what is frozen says so from a function of ours.
+Type checkers see Python's decorator.
 
 Classes that outsiders inherit from with a decorator of their own (scorers) keep the standard one.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -31,13 +33,20 @@ def _made(cls: type, *, init: bool, repr: bool, eq: bool, frozen: bool, stored: 
     above = [params for params in bases if params is not None and params.frozen]
     for params in above:  # only what is frozen may inherit from what is frozen, and freezing compiles: so nothing looks frozen meanwhile
         params.frozen = False
+    written = vars(cls).get("__annotations__", {})
+    cls.__annotations__ = {name: kind if _telling(kind) else _Kind for name, kind in written.items()}
     try:
         made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **stored)(cls)
     finally:
         for params in above:
             params.frozen = True
+    made.__annotations__ = written
     made.__dataclass_params__.frozen = frozen
-    names = [field.name for field in dataclasses.fields(made)]
+    fields = dataclasses.fields(made)
+    for field in fields:
+        if field.type is _Kind:
+            field.type = written[field.name]
+    names = [field.name for field in fields]
     own = set(vars(made))
     methods: dict[str, Any] = {}
     if init:
@@ -45,7 +54,7 @@ def _made(cls: type, *, init: bool, repr: bool, eq: bool, frozen: bool, stored: 
     if repr:
         methods["__repr__"] = _repr(made)
     if eq:
-        values = _values([field.name for field in dataclasses.fields(made) if field.compare])
+        values = _values([field.name for field in fields if field.compare])
         methods["__eq__"] = _eq(values)
         methods["__hash__"] = _hash(values) if frozen else None
     if frozen:
@@ -59,16 +68,64 @@ def _made(cls: type, *, init: bool, repr: bool, eq: bool, frozen: bool, stored: 
     return made  # type: ignore[no-any-return]
 
 
+FEW = 16  # objects of a class that are filled field by field: compiling a function takes as long as some fifty of them
+
+
+class _Kind:
+    """Stands for an annotation that is text while the fields are collected: text is searched for ClassVar by three patterns each time."""
+
+
+def _telling(kind: Any) -> bool:
+    """Whether an annotation may say that something is no field, or another sort of one."""
+    return not isinstance(kind, str) or "Var" in kind or "KW_ONLY" in kind
+
+
 class _LateInit:
-    """Stands for `__init__` until somebody looks at it, then puts the function in its place."""
+    """Stands for `__init__` until somebody looks at it or there are more than a few objects, then puts the function in its place."""
 
     def __init__(self, cls: type, frozen: bool) -> None:
-        self._cls, self._frozen = cls, frozen
+        self._cls, self._frozen, self._left = cls, frozen, FEW
+        self._fields: list[tuple[str, bool, Any, Any]] | None = None  # name, whether it is a parameter, its default, its factory
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None or self._left == 0:
+            return self._compiled().__get__(instance, owner)
+        self._left -= 1
+        return partial(self._fill, instance)
+
+    def _compiled(self) -> Any:
         init = _compiled_init(self._cls, self._frozen)
         self._cls.__init__ = init  # type: ignore[misc]
-        return init.__get__(instance, owner)
+        return init
+
+    def _fill(self, instance: Any, /, *placed: Any, **given: Any) -> None:
+        """What the function would do. A call that it would refuse is left to it."""
+        if self._fields is None:
+            each = dataclasses.fields(self._cls)
+            self._fields = [(one.name, one.init, one.default, one.default_factory) for one in each]
+            self._places = [one.name for one in each if one.init and not one.kw_only]
+            self._known = {one.name for one in each if one.init}
+            missing = dataclasses.MISSING
+            self._needed = {one.name for one in each if one.init and one.default is missing and one.default_factory is missing}
+            self._more = hasattr(self._cls, "__post_init__")
+        named = dict(zip(self._places, placed, strict=False))
+        if len(placed) > len(self._places) or named.keys() & given.keys():
+            self._compiled()(instance, *placed, **given)
+            return
+        named |= given
+        if not self._needed <= named.keys() <= self._known:
+            self._compiled()(instance, *placed, **given)
+            return
+        put = object.__setattr__ if self._frozen else setattr
+        for name, init, default, factory in self._fields:
+            if init and name in named:
+                put(instance, name, named[name])
+            elif factory is not dataclasses.MISSING:
+                put(instance, name, factory())
+            elif default is not dataclasses.MISSING:
+                put(instance, name, default)
+        if self._more:
+            instance.__post_init__()
 
 
 class _Factory:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
-import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,10 +11,11 @@ from typing import Any, TypeVar
 from steelyard.errors import UsageError
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 REQUIRED = object()  # of a parameter without a default
-_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
-_TOLD_TO_TYPE = re.compile(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
+_FLAG = late_pattern(r"(?<![\w-])--([a-z][a-z-]*)")
+_TOLD_TO_TYPE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
 
 
 def _shown(default: Any) -> str:
@@ -240,6 +238,8 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     >>> nearest("tetha", ["alpha", "theta"])
     'theta'
     """
+    import difflib
+
     asked, by_lower = word.lower(), {name.lower(): name for name in known}
     # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta.
     slips = [
@@ -255,6 +255,8 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 def nearest_few(word: str, known: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:
     """The known words that are most like this one, the nearest first."""
+    import difflib
+
     by_lower = {name.lower(): name for name in known}
     return [by_lower[found] for found in difflib.get_close_matches(word.lower(), by_lower, n=most, cutoff=cutoff)]
 
@@ -346,6 +348,7 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
 def complete_docstring(verb: Callable[..., Any]) -> None:
     """Write what `documented` says of a function into its docstring, once."""
     import inspect
+    import textwrap
 
     if verb not in _undocumented:
         return

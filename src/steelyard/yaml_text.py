@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.late_pattern import late_pattern
 
 # Not in a text at all, not even by an escape in double quotes: control characters, halves of characters.
-UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNSPEAKABLE = late_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 # One safe character after another; a space or colons only in front of one, so never ": ", " #" or a trailing space.
-_SAFE = re.compile(r"[\w/](?:(?: |:+)?[\w/.+@=();,~%^-])*\Z")
+_SAFE = late_pattern(r"[\w/](?:(?: |:+)?[\w/.+@=();,~%^-])*\Z")
 # What YAML 1.1 or 1.2 takes for a truth value or for nothing.
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 # What begins with a digit and may be a number (of base 2, 8, 10, 16 or 60), a date or a time for some reader.
-_NUMERIC = re.compile(r"[0-9][0-9_.:]*(?:[eE][-+]?[0-9_]*)?\Z|0[xXoObB][0-9a-fA-F_]*\Z|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
-_UNSEEN = re.compile("[\u2028\u2029\ufeff]")  # may be in a text, but not in the file as it stands
+_NUMERIC = late_pattern(r"[0-9][0-9_.:]*(?:[eE][-+]?[0-9_]*)?\Z|0[xXoObB][0-9a-fA-F_]*\Z|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_UNSEEN = late_pattern("[\u2028\u2029\ufeff]")  # may be in a text, but not in the file as it stands
 _KEY_LIMIT = 1000  # YAML has no longer keys on one line
 
 

@@ -25,6 +25,7 @@ from click.core import ParameterSource
 from click.types import StringParamType
 
 from steelyard.errors import SteelyardError, UsageError
+from steelyard.late_pattern import late_pattern
 from steelyard.options import Option, nearest, typed_text
 from steelyard.outputs import refuse_overwriting
 from steelyard.redaction import redact
@@ -98,11 +99,11 @@ class Command(click.Command):
 
 NEGATED = {"items": "no_items", "higher_is_better": "lower_is_better"}  # a switch that is on in Python, and the flag that turns it off
 # name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text. A full stop is no WORD.
-_PARAMETER = re.compile(
+_PARAMETER = late_pattern(
     r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
 )
 
-_REFUSED = re.compile(r"^(cannot use )([a-z_]+)(?=: )", re.IGNORECASE)  # the parameter that could not be what it was
+_REFUSED = late_pattern(r"^(cannot use )([a-z_]+)(?=: )", re.IGNORECASE)  # the parameter that could not be what it was
 
 
 def in_flags(sentence: str, command: click.Command) -> str:
@@ -702,6 +703,12 @@ def _can_draw(stream: Any) -> bool:
 
 
 def _width() -> int:
-    import shutil
-
-    return min(120, max(60, shutil.get_terminal_size((100, 24)).columns))
+    """As `shutil.get_terminal_size` finds it, whose module brings three compressors: COLUMNS, else the terminal, else 100."""
+    asked = os.environ.get("COLUMNS", "")
+    columns = int(asked) if asked.isdecimal() else 0
+    if not columns:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ is not None else 0
+        except (OSError, ValueError):  # no terminal, or closed
+            columns = 0
+    return min(120, max(60, columns or 100))

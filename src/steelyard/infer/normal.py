@@ -1,13 +1,43 @@
-"""The normal law and the two intervals that need nothing else. `math` and `statistics` alone: this loads at once."""
+"""The normal law and the two intervals that need nothing else. `math` alone, and one function of `statistics`: this loads at once."""
 
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 
-STANDARD = NormalDist()
+if TYPE_CHECKING:
+    from statistics import NormalDist
+
+try:  # the function behind `NormalDist.inv_cdf`; its module brings fractions, decimals and random numbers, a tenth of a short command
+    from _statistics import _normal_dist_inv_cdf as _inverse  # type: ignore[import-not-found]
+except ImportError:
+    _inverse = None
+
+
+class _Standard:
+    """`statistics.NormalDist()`, to the bit, loaded when the quantiles alone do not do."""
+
+    @cached_property
+    def _whole(self) -> NormalDist:
+        from statistics import NormalDist
+
+        return NormalDist()
+
+    def inv_cdf(self, p: float) -> float:
+        """The z with P(Z <= z) = p."""
+        if _inverse is not None and 0.0 < p < 1.0:
+            return _inverse(p, 0.0, 1.0)  # type: ignore[no-any-return]
+        return self._whole.inv_cdf(p)
+
+    def cdf(self, z: float) -> float:
+        """P(Z <= z)."""
+        return self._whole.cdf(z)
+
+
+STANDARD = _Standard()
 SIDES = ("two", "lower", "upper")
 _EDGE = 0.1353352832366127  # exp(-2): where the middle ends
 _ROOT_TWO_PI = 2.5066282746310007

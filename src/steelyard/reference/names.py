@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError, with_article
+from steelyard.late_pattern import late_pattern
 from steelyard.reference.entry import SPEC_DEFAULTS
 from steelyard.reference.strict_yaml import NULLS
 
 LONGEST = 150  # bytes: room for endings and for the name of a temporary file within the 255 that filesystems allow
 SLUG = 60
-_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|\Z)", re.IGNORECASE)  # devices of Windows, with any ending
+_RESERVED = late_pattern(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|\Z)", re.IGNORECASE)  # devices of Windows, with any ending
 _PUNCTUATION = frozenset("._-")
 
 

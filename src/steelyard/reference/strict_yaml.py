@@ -1,6 +1,7 @@
 """YAML read safely and strictly: a tree of frozen nodes that know their line and their place in the text.
 
-PyYAML scans and parses; what a scalar means is decided here. A plain scalar is null (empty, `~`, null), true or false, a
+PyYAML scans and parses; what a scalar means is decided here. Files as `record` writes them, keys and scalars line by line, are read without
+it: it takes longer to load than they take to read. A plain scalar is null (empty, `~`, null), true or false, a
 decimal number, or text: `no`, `on`, dates and `1:30` are text, because readers of YAML do not agree on them. What looks like
 a number and is not a plain decimal (012, 0x1F, 1_000, +5, .inf) is an error, and so is everything that makes a file mean
 more than it shows: anchors, tags, merge keys, duplicate keys, several documents, tabs, control characters.
@@ -16,9 +17,10 @@ from typing import Any, NoReturn
 
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 from steelyard.yaml_text import UNSPEAKABLE
 
-_COMMENT = re.compile(r"(?:(?<=\s)|(?<=[\[\]{},:])|^)#[^\r\n]*", re.MULTILINE)
+_COMMENT = late_pattern(r"(?:(?<=\s)|(?<=[\[\]{},:])|^)#[^\r\n]*", re.MULTILINE)
 
 Value = str | int | float | bool | None
 
@@ -98,14 +100,14 @@ LIMIT = 50 * 1024 * 1024  # bytes; a file that people write is a thousand times 
 DEPTH = 50
 NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
-_DECIMAL = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
-_NUMERIC = re.compile(
+_WHOLE = late_pattern(r"-?(?:0|[1-9][0-9]*)\Z")
+_DECIMAL = late_pattern(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
+_NUMERIC = late_pattern(
     r"[-+]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|\.(?:inf|Inf|INF|nan|NaN|NAN)"
     r"|(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?)\Z"
 )
 # Not in the text as it stands: tabs, control characters, line breaks that editors do not show, halves of characters.
-_UNWRITTEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNWRITTEN = late_pattern("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def decode(data: bytes, shown: str) -> str:
@@ -140,7 +142,115 @@ and YAML readers disagree about it. Hint: write 12, or '012' if it is text
     if len(text) > LIMIT:
         raise _too_large(shown, len(text))
     _check_characters(text, shown)
-    return _Builder(text, shown).tree()
+    return _by_lines(text) or _Builder(text, shown).tree()
+
+
+# ---- files of nothing but keys, lists and scalars, a line each -----------------------------------------------------------
+
+# A plain scalar that no reader of YAML could take for anything else, wherever it stands. A colon or a blank needs a word behind it.
+_WORDS = r"(?:[A-Za-z0-9_/]|\.(?=[0-9])|-(?=[0-9.]))(?:[A-Za-z0-9_/.+()=;,@%~-]|:(?=[A-Za-z0-9_/])| (?=[A-Za-z0-9_/(]))*"
+_LINE = late_pattern(
+    r"(?P<indent> *)(?P<dash>- )?(?:(?P<key>[A-Za-z_][A-Za-z0-9_./-]{0,200}):(?= |\Z) *)?"
+    rf"(?:(?P<plain>{_WORDS})|(?P<quoted>'[ -&(-~]*'|\"[ !#-\[\]-~]*\"))?(?: +#.*| *)\Z"
+)
+_NOTHING = late_pattern(r" *(?:#.*)?\Z")
+
+
+@dataclass(slots=True)
+class _Block:
+    """A mapping or a list that may go on in the next line; keys and values of a mapping in turn."""
+
+    column: int
+    is_mapping: bool
+    line: int
+    start: int
+    children: list[Any] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def node(self) -> Node:
+        end = self.children[-1].end
+        if not self.is_mapping:
+            return SequenceNode(tuple(self.children), False, self.line, self.start, end)
+        return MappingNode(tuple(zip(self.children[::2], self.children[1::2], strict=True)), False, self.line, self.start, end)
+
+
+def _by_lines(text: str) -> Node | None:
+    """The tree of a file of keys, lists and scalars, a line each; None for any other and for whatever is wrong.
+
+    The same tree as the parser's, to the last place: `tests/reference/test_yaml_by_lines.py` holds one against the other.
+    """
+    if "\r" in text:
+        return None
+    blocks: list[_Block] = []  # those that are open, the outermost first
+    number = start = 0
+    for row in text.split("\n"):
+        number, begin, start = number + 1, start, start + len(row) + 1
+        if _NOTHING.match(row):
+            continue
+        found = _LINE.match(row)
+        if found is None or not _taken(found, blocks, number, begin):
+            return None
+    if not blocks or _waits(blocks[-1]):
+        return None
+    while len(blocks) > 1:
+        done = blocks.pop().node()
+        blocks[-1].children.append(done)
+    return blocks[0].node()
+
+
+def _taken(found: re.Match[str], blocks: list[_Block], line: int, begin: int) -> bool:
+    """Put the line where its column says; False where that says nothing, or the line is not as plain as it seems."""
+    column, dash, key = found.end("indent"), found["dash"] is not None, found["key"]
+    if not blocks or _waits(blocks[-1]):
+        if blocks and not (column > blocks[-1].column or (dash and column == blocks[-1].column)):
+            return False  # a key without a value
+        blocks.append(_Block(column, not dash, line, begin + column))
+    else:
+        while blocks[-1].column > column or (blocks[-1].column == column and dash < (not blocks[-1].is_mapping)):
+            if len(blocks) == 1:
+                return False
+            done = blocks.pop().node()
+            blocks[-1].children.append(done)
+        if blocks[-1].column != column or blocks[-1].is_mapping == dash:
+            return False
+    if key is None:
+        return dash and _put(found, blocks[-1], line, begin)
+    if dash:
+        blocks.append(_Block(column + 2, True, line, begin + column + 2))
+    if len(blocks) > DEPTH or key in blocks[-1].seen or not isinstance(_said(key), str):
+        return False
+    blocks[-1].seen.add(key)
+    blocks[-1].children.append(ScalarNode(key, key, line, begin + found.start("key"), begin + found.end("key")))
+    return (found["plain"] is None and found["quoted"] is None) or _put(found, blocks[-1], line, begin)
+
+
+def _waits(block: _Block) -> bool:
+    """Whether a key has no value yet."""
+    return block.is_mapping and len(block.children) % 2 == 1
+
+
+def _put(found: re.Match[str], block: _Block, line: int, begin: int) -> bool:
+    """The scalar of a line as the next child."""
+    quoted, plain_text = found["quoted"], found["plain"]
+    if quoted is not None:
+        text: str = quoted[1:-1]
+        block.children.append(ScalarNode(text, text, line, begin + found.start("quoted"), begin + found.end("quoted")))
+        return True
+    if plain_text is None:
+        return False
+    try:
+        value = typed(plain_text)
+    except ValueError:
+        return False
+    block.children.append(ScalarNode(value, plain_text, line, begin + found.start("plain"), begin + found.end("plain")))
+    return True
+
+
+def _said(key: str) -> Value:
+    try:
+        return typed(key)
+    except ValueError:
+        return None
 
 
 def typed(text: str) -> Value:

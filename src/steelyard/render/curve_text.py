@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import figure, nearest, power_of_ten, steady
 from steelyard.render.terminal import GAP, ascii_text, display_width, label, right, shorten, widest
-from steelyard.results.plan import Curve
+
+if TYPE_CHECKING:
+    from steelyard.results.plan import Curve
 
 NARROWEST, LEAST_PLOT = 30, 16  # columns: of everything, and of the drawing alone
 LARGE = 1e7  # ticks from here on as 2e7
@@ -224,6 +227,7 @@ def _joined(corners: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def curve_text(curve: Curve, width: int, height: int = 12, ascii_only: bool = False) -> list[str]:
     """The curve in at most `width` columns, its drawing `height` rows high; nothing where it would be too narrow to read.
 
+    >>> from steelyard.results.plan import Curve
     >>> falling = Curve(x_label="n", y_label="theta", x=(100, 400, 1600), y=(8, 4, 2), goal=3, mark=(711, 3))
     >>> print("\\n".join(curve_text(falling, 40, 6, ascii_only=True)))
     theta

@@ -6,20 +6,20 @@ What people read is made of steady numbers (`digits.steadied`), so that every pr
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import steadied
 from steelyard.render.page import Page, page_of
 from steelyard.results.base import Result
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,
 # the others act on a terminal or break lines of a log.
-_ESCAPED = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_ESCAPED = late_pattern("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def result_json(result: Result) -> str:

@@ -8,11 +8,11 @@ loses a character is another label. Colour only repeats what the words already s
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 from steelyard.metrics.catalogue import find
 from steelyard.render.digits import EMPTY, interval_word, nearest, power_of_ten, row_texts, steady
 from steelyard.render.page import Estimates, RowBlock, RowGroup
@@ -24,7 +24,7 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS = "\u200c\u200d"
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 GAP = "  "
-_HEAD = re.compile(r"\[?-?\d+")  # of a number or of an interval: all before its first decimal point
+_HEAD = late_pattern(r"\[?-?\d+")  # of a number or of an interval: all before its first decimal point
 
 
 # ---- users' words made harmless ----------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.render import page as of
-from steelyard.render.curve_text import curve_text
 from steelyard.render.digits import NONE
 from steelyard.render.page import FIRST, LAST, OWN, TEXT, Page, PageTable
 from steelyard.render.terminal import (
@@ -285,8 +284,11 @@ def _code(block: of.CodeLines, look: Terminal) -> list[Lines]:
 
 
 def _picture(block: of.Picture, look: Terminal) -> list[Lines]:
-    drawn = min(look.width, WIDEST_CURVE)
-    return [] if block.curve is None else [curve_text(block.curve, drawn, CURVE_ROWS, look.ascii_only)]
+    if block.curve is None:
+        return []
+    from steelyard.render.curve_text import curve_text
+
+    return [curve_text(block.curve, min(look.width, WIDEST_CURVE), CURVE_ROWS, look.ascii_only)]
 
 
 def _inside(block: of.Inside, look: Terminal) -> list[Lines]:

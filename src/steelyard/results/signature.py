@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from steelyard.errors import UsageError
+from steelyard.late_pattern import late_pattern
 from steelyard.version import __version__
 
 ORDER = (
@@ -89,7 +90,7 @@ ORDER = (
     "missing",
     "unmatched",
 )
-_ESCAPED = re.compile("[%|:,\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_ESCAPED = late_pattern("[%|:,\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def quote(text: str) -> str:

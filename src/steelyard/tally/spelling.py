@@ -8,9 +8,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from steelyard.items import WholeNumbers
+from steelyard.late_pattern import late_pattern
 
 # Plain decimal notation only: Python's float() would also take "nan", "1_000" and " 7", which are texts to a reader.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_NUMBER = late_pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 
 
 def label_order(labels: Iterable[str]) -> tuple[str, ...]:

@@ -8,16 +8,17 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from steelyard.databases import server_settings
 from steelyard.errors import UsageError
+from steelyard.late_pattern import late_pattern
 from steelyard.read.engines.connections import Connection, Duckdb, PostgresEngine, SqliteEngine
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.roles import assign
 from steelyard.read.source import Source
 
-_URL = re.compile(r"(?:([^=/:?#]+)=)?((?:postgresql|postgres|sqlite|duckdb)://.*)\Z", re.DOTALL)
-_TOKEN = re.compile(
+_URL = late_pattern(r"(?:([^=/:?#]+)=)?((?:postgresql|postgres|sqlite|duckdb)://.*)\Z", re.DOTALL)
+_TOKEN = late_pattern(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | \$(\w*)\$.*?\$\1\$ | --[^\n]* | /\*.*?\*/ | ; | \w+ | \s+ | .""", re.DOTALL | re.VERBOSE
 )
-_PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
+_PART = late_pattern(r'"((?:[^"]|"")+)"|([^."]+)')
 _HINT = "postgresql://user@host:5432/db?table=schema.t, sqlite:///file.db?table=t, duckdb:///file.db?query=SELECT ..."
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct
 from steelyard.read.engines import memory as allowance
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
 _INTEGER = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"})
 _RAW = frozenset({*_INTEGER, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR"})
-_AS_TEXT = re.compile(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
-_AS_DOUBLE = re.compile(r"DECIMAL|U?HUGEINT|BIGNUM")
-_ALL_BEHIND_THE_POINT = re.compile(r"DECIMAL\((\d+),\1\)\Z")  # DuckDB writes .5 then, and 0.5 everywhere else
+_AS_TEXT = late_pattern(r'DECIMAL|ENUM|U?HUGEINT|BIGNUM|DATE|TIME|TIMESTAMP|UUID|"?NULL"?\Z')
+_AS_DOUBLE = late_pattern(r"DECIMAL|U?HUGEINT|BIGNUM")
+_ALL_BEHIND_THE_POINT = late_pattern(r"DECIMAL\((\d+),\1\)\Z")  # DuckDB writes .5 then, and 0.5 everywhere else
 HELD = 64 << 20  # bytes of text files that become a table of DuckDB; larger ones are read where they lie
 quoted = DUCKDB.quoted
 MANY, FIRST = 100_000, 4096  # rows from which it is worth looking whether ids grow, and those that are looked at first

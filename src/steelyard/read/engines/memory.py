@@ -16,12 +16,13 @@ from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 DEFAULT = 800 * 10**6  # bytes; large joins under it take no longer than with more, although they spill to disk
 LEAST = 64 * 10**6  # below it DuckDB cannot hold the buffers of one file
 PER_THREAD = 64 * 10**6  # a join needs about this much for every thread, or it fails instead of spilling
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*\Z", re.IGNORECASE)
+_SIZE = late_pattern(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*\Z", re.IGNORECASE)
 _PAUSE = 0.2  # seconds between two looks at a query
 Progress = Callable[[str, float], None]
 Answer = TypeVar("Answer")

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import SourceError
+from steelyard.late_pattern import late_pattern
 from steelyard.read.engines.duckdb_table import (
     EngineTable,
     Scan,
@@ -26,7 +26,7 @@ from steelyard.read.frames import frame_table
 from steelyard.read.table import SourceTable
 
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of an Arrow stream
-NUMBER = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\Z|FLOAT\Z|DOUBLE\Z|DECIMAL")
+NUMBER = late_pattern(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\Z|FLOAT\Z|DOUBLE\Z|DECIMAL")
 
 
 def read_parquet(files: Sequence[Opened], wanted: Callable[[str], bool] = lambda _: True) -> tuple[EngineTable, list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from steelyard.errors import SourceError
+from steelyard.late_pattern import late_pattern
 
 if TYPE_CHECKING:
     from steelyard.read.files.paths import Opened
@@ -154,7 +155,7 @@ def _refuse_other(head: bytes, shown: str) -> None:
             )
 
 
-_PART = re.compile(r"([^=]+)=(.*)\Z", re.DOTALL)
+_PART = late_pattern(r"([^=]+)=(.*)\Z", re.DOTALL)
 _MISSING = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a partition whose key is null
 
 

@@ -19,10 +19,11 @@ from typing import Any, BinaryIO
 
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 from steelyard.options import nearest
 from steelyard.read.files.formats import compression_of, format_of, format_of_name, is_partition
 
-_NAMED = re.compile(r"([^=/\\*?\[\]]+)=(.+)\Z", re.DOTALL)
+_NAMED = late_pattern(r"([^=/\\*?\[\]]+)=(.+)\Z", re.DOTALL)
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a named pipe"),

@@ -4,16 +4,15 @@ marked, and right and wrong crossed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any
 
+from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import EMPTY
 from steelyard.render.page import CAP, HTML, TELLING, Cell, Marked, PageBlock, PageTable, capped
 from steelyard.results.verdict import Verdict
 
-_WORD = re.compile(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
+_WORD = late_pattern(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
 COMPARED = 400  # words of each answer, between what both have at their beginning and end
 AROUND = 12  # equal words that are kept on either side of a difference
 GAP = " … "
@@ -107,6 +106,8 @@ def marked(old: str, new: str) -> tuple[Marked, Marked]:
     (('', 'The answer is'), ('del', ' 42,'), ('', ' I think.'))
     (('', 'The answer is'), ('ins', ' 24,'), ('', ' I think.'))
     """
+    from difflib import SequenceMatcher
+
     a, b = _WORD.findall(old), _WORD.findall(new)
     head = _alike(a, b)
     tail = _alike(a[head:][::-1], b[head:][::-1])

@@ -9,7 +9,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import NONE, figure, fixed, look_alike, p_text, percent, power_of_ten
@@ -38,9 +38,11 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, lost_ids, telling_cells
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
-from steelyard.render.pictures.plane import Line, Plane, plane_of
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.verdict import WORSENING, Recorded, Verdict
+
+if TYPE_CHECKING:
+    from steelyard.render.pictures.plane import Plane
 
 SLICE_FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p", "MDE", "")
 SHORT = {"reference": "ref.", "adjusted p": "adj. p"}  # so that a line of text stays within 80 signs
@@ -282,6 +284,8 @@ def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | N
         return None
     if judged and all(look.get("lambda") == -look["statistic"] for look in looks):
         return _lambda_plane(looks)
+    from steelyard.render.pictures.plane import Line, plane_of
+
     ends = (" (reached: regression)", " (reached: pass)") if judged else ("", "")
     named = (("upper", f"upper boundary{ends[0]}", "goal"), ("lower", f"lower boundary{ends[1]}", "other"))
     lines = [Line(name="statistic at each look", places=[(look["n"], look["statistic"]) for look in looks], dots=True)]
@@ -294,6 +298,8 @@ def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | N
 
 def _lambda_plane(looks: Sequence[Mapping[str, Any]]) -> Plane:
     """Lambda look by look: above the upper line theta is ruled out, below the lower one the run is worse."""
+    from steelyard.render.pictures.plane import Line, plane_of
+
     lines = [
         Line(name="Lambda at each look", places=[(look["n"], look["lambda"]) for look in looks], dots=True),
         Line(name="needed for a pass", places=[(look["n"], look["needed"]) for look in looks], sort="goal", dots=True),

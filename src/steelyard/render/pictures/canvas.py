@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html import escape
 
+from steelyard.late_pattern import late_pattern
 from steelyard.render.terminal import harmless, shorten, wrap
 
 WIDTH = 640  # of a picture that stands alone; on a page it is as wide as the page
@@ -17,7 +16,7 @@ LINE, BOLD, AROUND = (
     9.2,
     14,
 )  # height of a line of the title, width of a bold letter of it, and the margin of a picture that stands alone
-_NO_CHARACTER = re.compile("[\ufffe\uffff]")  # XML has no way to write these
+_NO_CHARACTER = late_pattern("[\ufffe\uffff]")  # XML has no way to write these
 INK, FAINT, SEEN, GOAL = "#1f2328", "#d0d7de", "#0550ae", "#953800"
 STYLE = (
     "@media (prefers-color-scheme: dark) { .sy-pic { color: #e6edf3 } .sy-pic .paper { fill: #0d1117 } .sy-pic .grid { stroke: #30363d }"
@@ -32,6 +31,8 @@ def words(said: str) -> str:
     >>> words("<b> & \\x00")
     '&lt;b&gt; &amp; \\\\x00'
     """
+    from html import escape
+
     return escape(_NO_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", harmless(said)))
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from steelyard.late_dataclass import dataclass
-from steelyard.render.curve_text import Scale, even_scale
 from steelyard.render.digits import ends_of, figure, row_texts
 from steelyard.render.pictures.canvas import FAINT, GOAL, HALO, INK, SEEN, dot, line, picture, text
 from steelyard.render.terminal import shorten
 from steelyard.results.measurement import Row
+
+if TYPE_CHECKING:
+    from steelyard.render.curve_text import Scale
 
 ROW, AXIS, LABEL = 38, 26, 18  # heights: of a row, of the axis below, of the name of a line above
 LEFT, RIGHT = 0.02, 0.98  # where the axis begins and ends
@@ -71,6 +74,8 @@ class Forest:
         shown += [rule.at for rule in self.rules]
         low, high = min(shown), max(shown)
         room = (high - low) * 0.05
+        from steelyard.render.curve_text import even_scale
+
         return even_scale(low - room, high + room, TICKS)
 
     def told(self) -> str:
