@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import os
 import re
@@ -16,8 +17,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -32,25 +31,48 @@ class Tree:
     def __init__(self, source: Path) -> None:
         self.root = source / "steelyard"
         self.modules = {self.name(path): path for path in sorted(self.root.rglob("*.py"))}
+        self._parsed: dict[str, ast.Module] = {}
+        self._nodes: dict[str, list[ast.AST]] = {}
 
     def name(self, path: Path) -> str:
         parts = path.relative_to(self.root.parent).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    @cache  # noqa: B019  a script's one or two trees live as long as it does
     def parsed(self, module: str) -> ast.Module:
-        return ast.parse(self.modules[module].read_text(encoding="utf-8"))
+        if module not in self._parsed:
+            self._parsed[module] = self._parse(module)
+        return self._parsed[module]
 
-    @cache  # noqa: B019
+    def _parse(self, module: str) -> ast.Module:
+        collecting = gc.isenabled()
+        gc.disable()  # nothing of it is garbage, and looking for some takes as long as parsing
+        try:
+            return ast.parse(self.modules[module].read_text(encoding="utf-8"))
+        finally:
+            if collecting:
+                gc.enable()
+
     def nodes(self, module: str) -> list[ast.AST]:
-        """Everything in a module, walked once."""
-        return list(ast.walk(self.parsed(module)))
+        """Everything in a module, walked once; not that a name is loaded or stored, which is a third of it."""
+        if module not in self._nodes:
+            self._nodes[module] = self._walk(module)
+        return self._nodes[module]
+
+    def _walk(self, module: str) -> list[ast.AST]:
+        found: list[ast.AST] = [self.parsed(module)]
+        for node in found:  # grows as it is walked
+            for field in node._fields:
+                value = getattr(node, field, None)
+                if isinstance(value, list):
+                    found += [each for each in value if isinstance(each, ast.AST)]
+                elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                    found.append(value)
+        return found
 
     def room(self, module: str) -> str:
         """The folder below the package, or the module at its root."""
         return [*module.split("."), ""][1]
 
-    @cache  # noqa: B019
     def imports(self, module: str) -> set[str]:
         """The modules of the package that one imports, at its head or inside functions; not what only types need."""
         found: set[str] = set()
@@ -305,41 +327,54 @@ def size(tree: Tree) -> dict[str, int]:
 # ---- walks -------------------------------------------------------------------------------------------------------------
 
 TRACER = """
-import json, os, runpy, sys
-root, place = os.environ["WALK_ROOT"], os.environ["WALK_OUT"]
-order, seen = [], set()
+import json, os, sys, threading
+import duckdb, numpy, scipy.special  # what commands load of others, loaded once: each command is a fork of this process
+root = os.environ["WALK_ROOT"]
 ours = {root + "late_dataclass.py", root + "late_pattern.py"}  # for dataclasses and re of Python, whose calls are not counted either
+order, seen = [], set()
 def profile(frame, event, arg):
     if event == "call":
         code = frame.f_code
         if code.co_filename.startswith(root) and not code.co_name.startswith("<") and code not in seen and code.co_filename not in ours:
             if not (code.co_flags & 0x2 == 0):  # a class body has no fast locals: it is loaded, it does not work
                 seen.add(code); order.append(code.co_filename[len(root):])
-import threading
-from steelyard.cli.main import main
-threading.setprofile(profile); sys.setprofile(profile)
-try:
-    main(sys.argv[1:])
-except SystemExit:
-    pass
-finally:
-    sys.setprofile(None); threading.setprofile(None)
-    json.dump(order, open(place, "w"))
+def command(name, words):
+    from steelyard.cli.main import main
+    if name:
+        threading.setprofile(profile); sys.setprofile(profile)
+    try:
+        main(words)
+        code = 0
+    except SystemExit as end:
+        code = end.code or 0
+    finally:
+        sys.setprofile(None); threading.setprofile(None)
+    if name:
+        with open(name + ".walk", "w") as file:
+            json.dump(order, file)
+    return code if not name else 0
+for name, words in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        code = 99
+        try:
+            code = command(name, words)
+        finally:
+            sys.stdout.flush(); sys.stderr.flush()
+            os._exit(code)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        sys.exit(f"failed: {words}")
 """
 
 
 TASK = '[task]\nname = "t"\ndata = "cases.jsonl"\ninput = "{question}"\ntruth = "answer"\nscorer = "exact"\n'
 
 
-def walk(tree: Tree, words: Iterable[str], here: Path) -> dict[str, int]:
+def walked(files: list[str]) -> dict[str, int]:
     """One command, traced: files that work, room changes and A-B-A bounces, in the order in which functions are first called.
 
     Comprehensions and lambdas do not count: they are read where they stand, and later versions of Python do not call them.
     """
-    out = here / "walk.json"
-    env = {**os.environ, "PYTHONPATH": str(tree.root.parent), "WALK_ROOT": f"{tree.root}{os.sep}", "WALK_OUT": str(out)}
-    subprocess.run([sys.executable, "-c", TRACER, *words], cwd=here, env=env, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    files = json.loads(out.read_text(encoding="utf-8"))
     rooms = [Path(file).parts[0].removesuffix(".py") for file in files]
     passed = [room for i, room in enumerate(rooms) if i == 0 or room != rooms[i - 1]]
     visits = [file for i, file in enumerate(files) if i == 0 or file != files[i - 1]]
@@ -365,21 +400,20 @@ def walks(tree: Tree) -> dict[str, dict[str, int]]:
         (here / "cases.jsonl").write_text(cases, encoding="utf-8")
         (here / "model.py").write_text("def answer(prompt):\n    return prompt\n", encoding="utf-8")
         (here / "task.toml").write_text(TASK, encoding="utf-8")
-        env = {**os.environ, "PYTHONPATH": str(tree.root.parent)}
-        for words in (
-            ["record", "run.jsonl", "--task", "t", "--model", "m"],
-            ["run", "task.toml", "--model", "python:model:answer", "--name", "echo", "--against", "none", "-o", "echo.jsonl"],
-            ["record", "echo.jsonl", "--task", "t", "--model", "echo"],
-        ):
-            subprocess.run([sys.executable, "-m", "steelyard", *words], cwd=here, env=env, check=True, capture_output=True)
-        return {
-            "measure": walk(tree, ["measure", "a.csv", "--metric", "accuracy,macro_f1"], here),
-            "compare": walk(tree, ["compare", "a.csv", "b.csv"], here),
-            "check": walk(tree, ["check", "run.jsonl", "--task", "t", "--model", "m"], here),
-            "run": walk(
-                tree, ["run", "task.toml", "--model", "python:model:answer", "--name", "echo", "--until", "decided", "--theta", "0.1"], here
-            ),
-        }
+        run = ["run", "task.toml", "--model", "python:model:answer", "--name", "echo"]
+        commands = [
+            ("", ["record", "run.jsonl", "--task", "t", "--model", "m"]),
+            ("", [*run, "--against", "none", "-o", "echo.jsonl"]),
+            ("", ["record", "echo.jsonl", "--task", "t", "--model", "echo"]),
+            ("measure", ["measure", "a.csv", "--metric", "accuracy,macro_f1"]),
+            ("compare", ["compare", "a.csv", "b.csv"]),
+            ("check", ["check", "run.jsonl", "--task", "t", "--model", "m"]),
+            ("run", [*run, "--until", "decided", "--theta", "0.1"]),
+        ]
+        env = {**os.environ, "PYTHONPATH": str(tree.root.parent), "WALK_ROOT": f"{tree.root}{os.sep}"}
+        argv = [sys.executable, "-c", TRACER, json.dumps(commands)]
+        subprocess.run(argv, cwd=here, env=env, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        return {name: walked(json.loads((here / f"{name}.walk").read_text(encoding="utf-8"))) for name, _ in commands if name}
 
 
 def main() -> None:

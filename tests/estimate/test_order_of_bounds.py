@@ -41,10 +41,13 @@ def near_the_ends(n: int) -> list[int]:
     return sorted({k for k in (0, 1, 2, 3, n // 2, n - 3, n - 2, n - 1, n) if 0 <= k <= n})
 
 
+@pytest.mark.parametrize(
+    "sizes", [(1, 2, 3, 5, 10, 20), pytest.param((*range(1, 21), 30, 60), marks=pytest.mark.long)], ids=["some", "all"]
+)
 @every("side", SIDES)
 @every("method", CLOSED)
-def test_every_count_up_to_twenty_and_of_sixty(method: str, side: str) -> None:
-    for n in (*range(1, 21), 30, 60):
+def test_every_count_up_to_twenty_and_of_sixty(sizes: tuple[int, ...], method: str, side: str) -> None:
+    for n in sizes:
         for level in LEVELS if n % 10 == 0 else (0.95,):
             assert in_order(ends(sy.Counts.of(k, n), "accuracy", method, side, level) for k in range(n + 1)), (n, level)
 
@@ -63,7 +66,7 @@ def test_drawn(method: str, n: int) -> None:
 
 
 @every("method", [method for method in CLOSED if method != "wald"])
-@every("n", [1, 2, 3, 13, 40, 60])
+@pytest.mark.parametrize("n", [1, 2, 3, 13, *(pytest.param(n, marks=pytest.mark.long) for n in (40, 60))])
 def test_f1(method: str, n: int) -> None:
     tables = [sy.Counts.binary(tp=k, fp=0, fn=n - k, tn=25) for k in range(n + 1)]
     for side in SIDES:
