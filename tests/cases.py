@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import pytest
 from _pytest.mark.structures import ParameterSet
 
 Test = Callable[..., None]
@@ -46,6 +47,15 @@ def every(
         return all_cases
 
     return decorate
+
+
+def seldom(*cases: Any, ids: Sequence[str] | None = None) -> list[ParameterSet]:
+    """Variants for `pytest.mark.parametrize` whose siblings always run: these run with the long ones (`-m long`)."""
+    names = ids or [None] * len(cases)
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long, id=name)
+        for case, name in zip(cases, names, strict=True)
+    ]
 
 
 def _values(case: Any, n: int) -> Sequence[Any]:

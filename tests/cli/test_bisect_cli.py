@@ -16,7 +16,7 @@ import pytest
 
 import steelyard as sy
 from answers import Command
-from cases import every
+from cases import every, seldom
 from questions.bisect.repositories import COMMAND, ENVIRONMENT, ITEMS, Made, git, make
 
 pytestmark = pytest.mark.xdist_group("bisect")
@@ -278,7 +278,7 @@ SLOW = (
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), *seldom((signal.SIGINT, 130), (signal.SIGKILL, -9))])
 def test_a_search_that_is_ended_leaves_its_answers_and_goes_on_from_there(number: int, code: int, made: Made) -> None:
     place = made.folder.parent
     (place / "wait").touch()

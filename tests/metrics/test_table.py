@@ -90,7 +90,7 @@ def ordered(truth: Labels, prediction: Labels) -> list[Any]:
 
 
 @pytest.mark.parametrize("base", sorted(OF_A_CLASS))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=labelled())
 def test_classes(base: str, data: tuple[Labels, Labels]) -> None:
     truth, prediction = data
@@ -115,7 +115,7 @@ def test_classes(base: str, data: tuple[Labels, Labels]) -> None:
 
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("base", sorted(OF_A_CLASS))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=labelled(), absent=st.sampled_from([None, "skip", "zero"]))
 def test_averages(base: str, average: str, data: tuple[Labels, Labels], absent: str | None) -> None:
     truth, prediction = data
@@ -212,7 +212,7 @@ def folded(x: np.ndarray) -> Margins:
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(table=st.integers(2, 5).flatmap(lambda k: st.lists(st.lists(st.integers(1, 40), min_size=k, max_size=k), min_size=k, max_size=k)))
 def test_gradients(name: str, table: list[list[int]]) -> None:
     one = GRADIENTS[name]
@@ -250,7 +250,7 @@ def test_swapping_truth_and_prediction(data: tuple[Labels, Labels]) -> None:
         same(here[name].estimate, math.nan if there[other].estimate is None else there[other].estimate)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=labelled(smallest=2), times=st.integers(2, 9))
 def test_copies_of_every_item_change_no_estimate(data: tuple[Labels, Labels], times: int) -> None:
     truth, prediction = data

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import seldom
 from steelyard import pytest_summary
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
@@ -191,7 +192,7 @@ def seen_by_readers(task: str) -> list[str]:
 
 
 # With the long ones: they write by the same steps as one of the others.
-SELDOM = ("record a first time", "record --update without items", "approve")
+SELDOM = ("record", "record a first time", "record --update without items", "remove", "approve", "pytest --accuracy-update")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name in SELDOM else name for name in COMMANDS])
@@ -246,8 +247,9 @@ def test_an_imported_reference_is_never_there_without_what_its_suite_knows_of_it
     assert ends == {(False, False), (False, True), (True, True)}
 
 
-def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every operation of the next command, after a kill that left an update without its line of history."""
+@pytest.mark.parametrize("stride", [5, *seldom(1)])
+def test_the_command_that_finishes_a_change_may_be_killed_as_well(stride: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every operation of the next command, or every fifth, after a kill that left an update without its line of history."""
     work, second = COMMANDS["record --update"], COMMANDS["approve"]
     ends = []
     for name, steps in (("one", [work]), ("both", [work, second])):
@@ -259,10 +261,10 @@ def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path
     half = next(at for at in range(1, MOST) if _is_half_done(tmp_path, monkeypatch, work, at))
     fresh(tmp_path, monkeypatch, "half")
     assert in_child(work, half) == KILLED
-    at, code = 0, KILLED
+    at, code = 1 - stride, KILLED
     states: list[dict[str, bytes]] = []
     while code == KILLED:
-        at += 1
+        at += stride
         shutil.copytree(tmp_path / "half", tmp_path / f"second{at}")
         monkeypatch.chdir(tmp_path / f"second{at}")
         code = in_child(second, at)

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 import steelyard as sy
+from cases import seldom
 from steelyard.errors import SteelyardError
 from steelyard.reference import changes, outcomes
 from steelyard.reference.changes import read_changes
@@ -419,8 +420,10 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 @needs_fork
-@pytest.mark.parametrize("name", ["replace", "fsync", "open", "unlink"])
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(  # before every operation of any kind: test_crash_points.py
+    ("name", "after"),
+    [("replace", False), ("replace", True), *seldom(*((n, a) for n in ("fsync", "open", "unlink") for a in (False, True)))],
+)
 def test_kill_9_at_any_call_leaves_the_old_reference_or_the_new_one(
     name: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

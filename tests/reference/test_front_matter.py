@@ -179,7 +179,7 @@ def _front(draw: random.Random) -> tuple[str, list[str]]:
     return "\n".join(lines).replace("\x00", "") + "\n", "\n".join(others).splitlines()
 
 
-@every("seed", range(200))
+@every("seed", range(40))
 def test_against_a_plain_merge(seed: int) -> None:
     """An oracle that loads, filters and appends; and every line of others in its order, in both kinds of line ends."""
     draw = random.Random(seed)

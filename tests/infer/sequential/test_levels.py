@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from cases import every
+from cases import seldom
 from steelyard.infer.sequential.stopping import rule_for
 
 
@@ -32,11 +33,12 @@ def at_most(level: float, number: int) -> float:
     return float(level + 4 * (level * (1 - level) / number) ** 0.5)
 
 
-@every(
+@pytest.mark.parametrize(
     ("alpha", "beta", "theta", "step"),
     [
-        *[(0.05, 0.2, 0.3, 1), (0.2, 0.2, 0.3, 1), (0.1, 0.3, 0.3, 1), (0.05, 0.4, 0.5, 1), (0.2, 0.4, 0.3, 7)],
-        *[(0.1, 0.5, 0.3, 7), (0.05, 0.2, 0.3, 7), (0.05, 0.2, 0.2, 7), (0.05, 0.2, 0.5, 1), (0.1, 0.3, 0.1, 1)],
+        *[(0.05, 0.2, 0.3, 1), (0.1, 0.5, 0.3, 7)],
+        *seldom((0.2, 0.2, 0.3, 1), (0.1, 0.3, 0.3, 1), (0.05, 0.4, 0.5, 1), (0.2, 0.4, 0.3, 7)),
+        *seldom((0.05, 0.2, 0.3, 7), (0.05, 0.2, 0.2, 7), (0.05, 0.2, 0.5, 1), (0.1, 0.3, 0.1, 1)),
     ],
 )
 def test_a_drop_of_theta_passes_in_beta_and_each_end_misses_in_alpha_at_most(alpha: float, beta: float, theta: float, step: int) -> None:

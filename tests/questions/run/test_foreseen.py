@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import seldom
 from questions.run.test_strata import DATA, TASK, model, recorded
 
 
@@ -40,13 +41,14 @@ def test_one_answer_on_record_says_what_it_assumes(places: dict[int, dict[str, A
     assert "assumes that two healthy runs differ on 5% of the items" in " ".join(str(dry(places[1])).split())
 
 
-def test_what_is_expected_is_what_runs_take(places: dict[int, dict[str, Any]], tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [12, *seldom(40)])
+def test_what_is_expected_is_what_runs_take(places: dict[int, dict[str, Any]], runs: int) -> None:
     """The mean of real runs against the same record lies within their error of what was foreseen."""
     found = dry(places[4]).expected
     assert found is not None
     assert (found["rule"], found["answers"], found["factor"]) == ("empirical-likelihood", 4, 2.0)
     taken = []
-    for number in range(40):
+    for number in range(runs):
         now = sy.run(TASK, model(500 + number), name="m", until="decided", theta=0.05, seed=None, **places[4])
         taken.append(now.n)
     error = float(np.std(taken, ddof=1)) / np.sqrt(len(taken))
@@ -138,7 +140,7 @@ def noisy(run: int, steady: int = 1) -> Any:
     return lambda question: str(float(levels[int(question)] + own[int(question)]))
 
 
-@pytest.mark.parametrize(("answers", "steady", "factor"), [(2, 1, None), (4, 5, 2.0)])
+@pytest.mark.parametrize(("answers", "steady", "factor"), [*seldom((2, 1, None)), (4, 5, 2.0)])
 def test_scores_are_foreseen_by_how_far_their_answers_lie_apart(answers: int, steady: int, factor: float | None, tmp_path: Path) -> None:
     task, place = score_task(), {"directory": tmp_path / "references"}
     outs = [tmp_path / f"{number}.jsonl" for number in range(answers)]

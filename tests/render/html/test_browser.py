@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import seldom
 from render.html.page_samples import long_table, samples
 from render.verdict_samples import PAIRED
 from steelyard.questions.report.report import report
@@ -41,7 +42,7 @@ class Seen:
             route.abort()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *seldom("dark")])
 def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -53,9 +54,9 @@ def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, scheme: str) -
     assert seen.faults == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_fits_a_phone_and_a_sheet(browser: Any, tmp_path: Path, name: str) -> None:
-    seen = Seen(browser, tmp_path, report(samples()[name]), viewport={"width": 360, "height": 740})
+@pytest.mark.parametrize("names", [PAGES, ["regression"], *seldom(*([name] for name in PAGES[1:]))], ids=lambda names: names[-1])
+def test_fits_a_phone_and_a_sheet(browser: Any, tmp_path: Path, names: list[str]) -> None:
+    seen = Seen(browser, tmp_path, report(*(samples()[name] for name in names)), viewport={"width": 360, "height": 740})
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
     sheet = seen.page.pdf(format="A4")
     seen.context.close()
