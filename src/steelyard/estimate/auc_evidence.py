@@ -12,6 +12,7 @@ from steelyard.infer.normal import z_value
 from steelyard.infer.paired import auc_difference as infer
 from steelyard.infer.paired.delong import AucPair
 from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.paired.unseen import UnseenChanges
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.results.base import Warnings
@@ -19,6 +20,7 @@ from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 
 RULE, PLAIN = "delong-wilson", "delong"
+WIDER = 1.05  # times as wide, from which an interval says what it allows for
 
 
 class OfAreas:
@@ -51,13 +53,25 @@ class OfAreas:
 
 
 def auc_evidence(
-    pair: AucPair, fewer: int, n: int, metric: Metric, asked: CompareOptions, warnings: Warnings, design: str, *, enough: bool = True
+    pair: AucPair,
+    fewer: int,
+    n: int,
+    metric: Metric,
+    asked: CompareOptions,
+    warnings: Warnings,
+    design: str,
+    *,
+    enough: bool = True,
+    rare: UnseenChanges | None = None,
 ) -> Evidence:
-    """The evidence of a pair of AUCs whose smallest class has `fewer` items. enough: whether there are groups to judge by."""
+    """The evidence of a pair of AUCs whose smallest class has `fewer` items.
+
+    enough: whether there are groups to judge by. rare: what the interval counts in where few items changed their places.
+    """
     known = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
     by_interval = _named(asked.choose("interval", asked.interval, known, "auc"), asked.interval, pair)
     by_test = _named(asked.choose("test", asked.test, known, "auc"), asked.test, pair)
-    interval = _interval(pair, fewer, by_interval, asked, warnings) if enough else None
+    interval = _interval(pair, fewer, by_interval, asked, warnings, rare) if enough else None
     tested = attempt(lambda: infer.difference_test(_for(by_test, pair), asked.alternative))
     if isinstance(tested, Degenerate):
         warnings.add(f"{metric.name}: no p-value can be given ({tested})")
@@ -98,10 +112,18 @@ def _for(method: str, pair: AucPair) -> AucPair:
     return replace(pair, areas=None) if method == PLAIN else pair
 
 
-def _interval(pair: AucPair, fewer: int, method: str, asked: CompareOptions, warnings: Warnings) -> Interval | None:
+def _interval(
+    pair: AucPair, fewer: int, method: str, asked: CompareOptions, warnings: Warnings, rare: UnseenChanges | None
+) -> Interval | None:
     from steelyard.infer.intervals.mean import wilson_mean
 
     ends = attempt(lambda: infer.difference_interval(_for(method, pair), asked.level, asked.side))
+    if rare is not None:
+        known = (pair.difference, pair.difference) if isinstance(ends, Degenerate) else ends
+        low, high = rare.wider(pair.difference, known, z_value(asked.level, asked.side), asked.alternative)
+        if isinstance(ends, Degenerate) or high - low > WIDER * (ends[1] - ends[0]):
+            warnings.add("few items changed their places: the interval allows a new item to move from the first place to the last")
+        return asked.interval_of(low, high, method)
     if isinstance(ends, Degenerate):
         warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
         return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")

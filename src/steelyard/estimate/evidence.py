@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from steelyard.errors import UsageError
 from steelyard.estimate.compare_options import CompareOptions
@@ -17,6 +17,9 @@ from steelyard.results.base import Warnings, put_off
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
+
+if TYPE_CHECKING:
+    from steelyard.infer.paired.unseen import UnseenChanges
 
 DECLARE = "declare the range of the scores with range=(LO, HI) to allow for such items"
 
@@ -119,6 +122,7 @@ class Evidence:
     correlation: float | None = None
     table: Any = None
     means: ItemMeans | None = None  # what a mean difference was computed from
+    rare: UnseenChanges | None = None  # what the interval counts in for changes that nobody has seen, where few units differ
     sums: UnitSums | None = None  # what a difference of ratios of sums was computed from
     drawn: bool = False  # whether a number besides interval and test depends on the seed
     details: ComparisonDetails = field(default_factory=ComparisonDetails)

@@ -347,6 +347,7 @@ def _labelled_units(pairs: Pairs, metric: Metric, asked: CompareOptions, warning
 def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """Two AUCs on the same items."""
     from steelyard.estimate.auc_evidence import auc_evidence
+    from steelyard.infer.paired.auc_difference import unseen_orders
     from steelyard.infer.paired.delong import delong_pair
 
     if not pairs.plain:
@@ -379,7 +380,8 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings
         details["groups"] = details["units"] = int(group.max()) + 1
         enough = enough_groups(groups_of_classes(positive, group), warnings, details, "groups of the rarer class")
     design = "paired" if group is None else "clustered"
-    found = auc_evidence(pair, fewer, pairs.items, metric, asked, warnings, design=design, enough=enough)
+    rare = None if group is not None else unseen_orders(first, second, positive)
+    found = auc_evidence(pair, fewer, pairs.items, metric, asked, warnings, design=design, enough=enough, rare=rare)
     found.note(**_same_order(pair.difference, pair.error, warnings) | details)
     return found
 

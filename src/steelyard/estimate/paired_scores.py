@@ -13,6 +13,7 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import BOUNDED, RUNS, TESTS, made, offered
 from steelyard.estimate.evidence import Evidence, ItemMeans
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
+from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
@@ -20,6 +21,7 @@ from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
 from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups, possible_range
 from steelyard.infer.paired.equivalence import equivalence
+from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import SUMS, one_number, rounding, without_rounding
 from steelyard.metrics.base import Metric
@@ -70,10 +72,9 @@ def compare_scores(
     if weight is not None:
         found.note(n_effective=float(weight.sum() ** 2 / (weight @ weight)))
     _settle_error(found, judge, sums)
-    effects = np.bincount(unit, weights=a, minlength=units) / np.bincount(
-        unit, minlength=units
-    )  # of the units, in the metric's own numbers
-    found.interval = scores_interval(sums, found, metric, asked, warnings, bounds, grouped, effects)
+    if bounds is None or grouped:
+        found.rare = _rare(sums, metric, rows[0], bounds)
+    found.interval = scores_interval(sums, found, metric, asked, warnings, bounds, grouped)
     if grouped and found.interval is not None and found.interval.method == "t":
         _warn_of_skewness(sums, found.difference or 0.0, warnings)
     if grouped and judge is None and found.error and not found.too_few:
@@ -84,7 +85,9 @@ def compare_scores(
         warnings.add("equivalence within the margin cannot be tested: the differences do not vary")
     if asked.margin is not None and found.error and not found.too_few:
         df = sums.n - 1 if found.df is None else found.df
-        e = equivalence(found.pull * (found.difference or 0.0), found.error, asked.margin, df)
+        e = (equivalence if found.rare is None else found.rare.equivalence)(
+            found.pull * (found.difference or 0.0), found.error, asked.margin, df
+        )
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if not d.any():
         found.note(identical=True)
@@ -141,6 +144,14 @@ def _mean_difference(d: FloatArray, a: FloatArray, weight: FloatArray | None) ->
     """The mean of the differences from `a`; what only rounding leaves of losses and gains that cancel out is 0."""
     mean, size = _mean(d, weight), _mean(np.where(d != 0, np.abs(d) + np.abs(a), 0.0), weight)
     return 0.0 if abs(mean) <= rounding(size, math.sqrt(len(d))) else mean
+
+
+def _rare(sums: Sums, metric: Metric, baseline: FloatArray, bounds: tuple[float, float] | None) -> UnseenChanges | None:
+    """What the bounds count in where few items, or groups, differ: by the range, declared or likely; losses and errors: the one seen."""
+    ends = bounds or (possible_range(baseline) if metric.mean_of_scores else (float(baseline.min()), float(baseline.max())))
+    rows = np.repeat(sums.dense, sums.count, axis=0)
+    worth = infer_sums.groups_of(sums, QUOTIENT).effective if sums.sizes is not None else sums.worth
+    return unseen_changes(rows[:, 1] / rows[:, 0].mean(), ends[1] - ends[0], worth)
 
 
 def _seen_range(
@@ -222,7 +233,6 @@ def scores_interval(
     warnings: Warnings,
     bounds: tuple[float, float] | None,
     grouped: bool,
-    effects: FloatArray,
 ) -> Interval | None:
     ranged = "bounded-t" if bounds is not None and not grouped else None
     offered = tuple(dict.fromkeys(name for name in (found.judge and found.judge.name, "t", ranged, "bca", "percentile") if name))
@@ -247,12 +257,16 @@ def scores_interval(
 
     def by_method() -> tuple[float, ...]:
         if by == "t":
-            return infer_sums.linearised(sums, QUOTIENT, asked.level, asked.side)
+            return careful_ends(sums, QUOTIENT, found.rare, asked)
         return infer_sums.resampled(sums, QUOTIENT, by, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
 
     given = attempt(by_method)
     if isinstance(given, Degenerate):
-        return _without_spread(found, sums, bounds, asked, warnings, str(given), method, effects)
+        return _without_spread(found, sums, bounds, asked, warnings, str(given), method)
+    if by == "t" and found.rare is not None:
+        changed = int(sums.count[sums.dense[:, 1] != 0].sum())
+        far = "all of the range" if bounds is not None else "the range of the scores seen; declare the real range with range="
+        warn_of_few_changes(sums, QUOTIENT, found.rare, changed, warnings, groups=grouped, by=far)
     return asked.interval_of(given[0], given[1], by, *reach)
 
 
@@ -264,20 +278,19 @@ def _without_spread(
     warnings: Warnings,
     reason: str,
     method: str,
-    effects: FloatArray,
 ) -> Interval | None:
-    """All differences equal. With a known range the difference still has an interval: Wilson on its mean."""
-    from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
+    """All differences equal, or all draws. With a known range, or where none differs, the difference still has an interval."""
+    from steelyard.infer.intervals.mean import wilson_mean
 
+    if found.rare is not None:
+        ends = attempt(lambda: careful_ends(sums, QUOTIENT, found.rare, asked))
+        if not isinstance(ends, Degenerate):
+            warnings.add(given_instead(method, reason, "t with unseen items", difference=True))
+            found.note(instead_of=method)
+            return asked.interval_of(*ends, "t", None, None)
     if bounds is None:
-        if found.difference != 0 or not float(np.ptp(effects)) > 0:
-            warnings.add(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
-            return None
-        warnings.add(
-            "no item differs: the interval allows a new item to differ by the range of the scores seen; declare the real range with range="
-        )
-        found.note(instead_of=method)
-        return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
+        warnings.add(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
+        return None
     width = bounds[1] - bounds[0]
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
     warnings.add(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))

@@ -14,15 +14,18 @@ from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import UNITS, offered
 from steelyard.estimate.evidence import Evidence, UnitSums
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
+from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
-from steelyard.infer.intervals.mean import unseen_difference, wilson_mean
+from steelyard.infer.intervals.clusters import Groups
 from steelyard.infer.paired import sums as infer
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.sums import Rows
+from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
+from steelyard.infer.rounding import SUMS, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
 from steelyard.results.base import Warnings
@@ -76,13 +79,16 @@ def compare_units(
     found.too_few = grouped and not enough_units("groups", tally, warnings, worth, difference, metric.name)
     found.note(**worth)
     if not found.too_few:
+        found.rare = rare_of(a, b, statistic, metric, sizes)
         found.interval = units_interval(a, b, statistic, metric, asked, warnings, sizes, single)
         if isinstance(metric, SumsMetric) and metric.through is not None:
-            found.note(quotient=_quotient(*units_tally(a, b, metric.through.statistic, sizes, single), metric.through, asked))
+            through = metric.through
+            rare = rare_of(a, b, through.statistic, metric, sizes)
+            found.note(quotient=_quotient(*units_tally(a, b, through.statistic, sizes, single), rare, through, asked))
     if asked.margin is not None and not found.error:
         warnings.add("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error and not found.too_few:
-        e = equivalence(second - first, found.error, asked.margin, df)
+        e = (equivalence if found.rare is None else found.rare.equivalence)(second - first, found.error, asked.margin, df)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
     if _equal(a, b):
         found.note(identical=True)
@@ -90,10 +96,12 @@ def compare_units(
     return found
 
 
-def _quotient(tally: Sums, difference: SumStatistic, through: Through, asked: CompareOptions) -> dict[str, float | None]:
+def _quotient(
+    tally: Sums, difference: SumStatistic, rare: UnseenChanges | None, through: Through, asked: CompareOptions
+) -> dict[str, float | None]:
     """candidate / baseline of what is the exponential of another statistic: of its difference and the ends of that, by the same t."""
     gap = float(difference.value(tally.totals()))
-    ends = attempt(lambda: infer_sums.linearised(tally, difference, asked.level, asked.side))
+    ends = attempt(lambda: careful_ends(tally, difference, rare, asked))
     low, high = (None, None) if isinstance(ends, Degenerate) else map(through.outwards, ends)
     return {
         "estimate": through.outwards(gap),
@@ -140,31 +148,56 @@ def units_interval(
     """The linearised interval with t, over items or groups, as for one system in groups."""
     method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
 
-    def ends() -> tuple[float, float, int]:
-        if method != "delta":
-            more = {"draws": asked.own.draws, "seed": asked.own.seed}
-            return infer.paired_resampled(a, b, statistic, method, asked.level, asked.side, **more)
-        return (*infer_sums.linearised(*units_tally(a, b, statistic, sizes, single), asked.level, asked.side), 0)
+    tally, difference = units_tally(a, b, statistic, sizes, single)
+    rare = rare_of(a, b, statistic, metric, sizes)
 
-    found = attempt(ends)
+    def ends(by: str) -> tuple[float, float, int]:
+        if by == "delta":
+            return (*careful_ends(tally, difference, rare, asked), 0)
+        more = {"draws": asked.own.draws, "seed": asked.own.seed}
+        return infer.paired_resampled(a, b, statistic, by, asked.level, asked.side, **more)
+
+    found = attempt(lambda: ends(method))
+    if isinstance(found, Degenerate) and method != "delta":
+        warnings.add(given_instead(method, found, "delta", difference=True))
+        method, found = "delta", attempt(lambda: ends("delta"))
     if isinstance(found, Degenerate):
-        width = metric.width
-        if width is None:
-            return _unseen(a, b, statistic, asked, warnings, str(found))
-        gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
-        warnings.add(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
-        return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
+        warnings.add(none_given(str(found), difference=True))
+        return None
     low, high, undefined = found
+    if method == "delta":
+        changed, by = int(np.count_nonzero(_changes(a, b, statistic))), "as much as {}s differ among themselves, or fail altogether"
+        unit = "item" if sizes is None else "group"
+        warn_of_few_changes(tally, difference, rare, changed, warnings, groups=sizes is not None, by=by.format(unit))
     if undefined:
         warnings.add(left_out(metric.name, undefined, asked.own.draws))
     return asked.interval_of(low, high, method, None, None)
 
 
-def _unseen(a: Rows, b: Rows, statistic: SumStatistic, asked: CompareOptions, warnings: Warnings, reason: str) -> Interval | None:
-    """Identical units of a metric without a range: a new unit may differ by as much as the units differ among themselves."""
-    effects = len(a) * (a @ statistic.gradient(_totals(a)))
-    if not _equal(a, b) or not float(np.ptp(effects)) > 0:
-        warnings.add(none_given(reason, difference=True))
+def rare_of(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, sizes: FloatArray | None) -> UnseenChanges | None:
+    """What the bounds count in where few units differ.
+
+    A new unit may differ by as much as the units of the baseline differ among themselves. Of a ratio whose numbers above the line are
+    parts of those below, as of a word error rate, all of an item may fail; of a metric with a range, all of that.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effects = len(a) * (a @ statistic.gradient(_totals(a)))
+        changes = _changes(a, b, statistic)
+    if not (np.isfinite(effects).all() and np.isfinite(changes).all()):
         return None
-    warnings.add("no item differs: the interval allows a new item to differ by as much as the items differ among themselves")
-    return asked.interval_of(*unseen_difference(effects, asked.level, asked.side), "wilson-mean", None, None)
+    reach = max(float(np.ptp(effects)), metric.width or 0.0)
+    if metric.of_ratio and not isinstance(a, SparseRows) and isinstance(metric, SumsMetric) and metric.through is None:
+        below, above = a.T
+        if above.min() >= 0 and (above <= below).all():
+            reach = max(reach, float(np.sqrt((below**2).mean())) / float(below.mean()))
+    worth = None if sizes is None else Groups.of(sizes).effective
+    return unseen_changes(changes, reach, worth)
+
+
+def _changes(a: Rows, b: Rows, statistic: SumStatistic) -> FloatArray:
+    """What each unit has changed in the statistic, times how many there are; 0 where both rows are the same."""
+    slopes = statistic.gradient(_totals(a))
+    if isinstance(a, SparseRows) and isinstance(b, SparseRows):
+        gap = b @ slopes - a @ slopes
+        return np.asarray(len(a) * without_rounding(gap, np.abs(b @ slopes) + np.abs(a @ slopes), SUMS))
+    return np.asarray(len(a) * ((np.asarray(b) - np.asarray(a)) @ slopes))

@@ -202,4 +202,8 @@ def test_a_difference_of_perplexity_is_also_a_quotient_with_bounds() -> None:
     assert [found[name] for name in ("estimate", "low", "high")] == pytest.approx([math.exp(log + x) for x in (0, -reach, reach)], abs=1e-9)
     assert "candidate / baseline = 1.0292 [" in str(sy.compare(past, run, metric="perplexity", ratio="above/below"))
     same = sy.compare(past, past, metric="perplexity", ratio="above/below").details["quotient"]
-    assert (same["estimate"], same["low"], same["high"]) == (1.0, None, None)
+    assert same["estimate"] == 1.0
+    loss, tokens = np.array([205.0, 520.0, 170.0, 329.0]), np.array(TOKENS)
+    unlike = float(np.ptp((loss - loss.sum() / tokens.sum() * tokens) / tokens.mean()))  # what documents differ by among themselves
+    reach = stats.t.ppf(0.975, 3) * math.sqrt(2 * 5 / 3 * unlike**2 / (4 * 3))
+    assert (math.log(same["low"]), math.log(same["high"])) == pytest.approx((-reach, reach), rel=1e-12)

@@ -136,7 +136,12 @@ def test_a_run_without_a_change_shows_what_a_new_item_could_change_and_no_more()
     assert found.ratio.estimate == 1
     assert found.difference.lower is not None
     value = before[0].sum() / before[1].sum()
-    assert found.ratio.upper == pytest.approx(1 - found.difference.lower / value)  # d is turned: up is good
+    own = ((before[0] - value * before[1]) / before[1].mean()).var() / 999
+    t = stats.t.ppf(0.95, 999)
+    unseen = (found.difference.lower / t) ** 2  # where nothing changed, all that the bound of the difference is made of
+    ratio = found.ratio.upper
+    assert ratio is not None
+    assert (ratio - 1) * value == pytest.approx(t * np.sqrt((ratio - 1) ** 2 * own + ratio**2 * unseen))  # Fieller's bound of the same
     assert found.verdict == "pass"
     assert sy.check(rows(*before), task="t", model="m", recovery=0.99).verdict == "inconclusive"
 

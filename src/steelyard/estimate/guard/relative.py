@@ -16,8 +16,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence, ItemMeans, UnitSums
 from steelyard.estimate.fallback import or_none
 from steelyard.estimate.guard.rule import GuardRule
-from steelyard.estimate.paired_units import units_tally
-from steelyard.infer.intervals.mean import unseen_difference
+from steelyard.estimate.paired_units import rare_of, units_tally
 from steelyard.infer.intervals.sums import groups_of, spread
 from steelyard.infer.paired.bounded_t import possible_range
 from steelyard.infer.paired.ratio import LogRatio, MeanRatio, RatioTest, ShareRatio, SumsRatio
@@ -110,17 +109,13 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
     def of_items(ratio: float) -> tuple[float, float]:
         return max(0.0, ratio * both + (1 - ratio) * (run - ratio * alone)), df
 
-    def unchanged(level: float) -> tuple[float, float]:
-        low, high = (1 + end / ratio.baseline for end in _unseen(sums, metric.statistic, level))
-        return max(0.0, low), high
-
     ratio = SumsRatio(
         baseline=found.baseline,
         candidate=found.candidate,
         units=len(sums.baseline),
         own=(alone, df),
         spread=of_items if sums.sizes is None else lambda ratio: variance(ratio, 1.0),
-        unchanged=unchanged if np.array_equal(sums.baseline, sums.candidate) else None,
+        rare=rare_of(sums.baseline, sums.candidate, metric.statistic, metric, sums.sizes),
     )
     if ratio.p_of_none >= rule.alpha:
         raise DataError(
@@ -135,16 +130,12 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
 def _of_logs(sums: UnitSums, metric: SumsMetric) -> LogRatio:
     """The ratio of two perplexities: e to the power of the difference of their mean losses."""
     assert metric.through is not None
-    inner, outwards = metric.through.statistic, metric.through.outwards
+    inner = metric.through.statistic
     here, there = (float(inner.value(side.sum(0))) for side in (sums.baseline, sums.candidate))
     variance, df = _variances(sums, inner)(1.0, 1.0)
 
-    def unchanged(level: float) -> tuple[float, float]:
-        low, high = _unseen(sums, inner, level)
-        return outwards(low), outwards(high)
-
-    same = np.array_equal(sums.baseline, sums.candidate)
-    return LogRatio(difference=there - here, variance=variance, df=df, units=len(sums.baseline), unchanged=unchanged if same else None)
+    rare = rare_of(sums.baseline, sums.candidate, inner, metric, sums.sizes)
+    return LogRatio(difference=there - here, variance=variance, df=df, units=len(sums.baseline), rare=rare)
 
 
 def _variances(sums: UnitSums, statistic: SumStatistic) -> Callable[[float, float], tuple[float, float]]:
@@ -157,12 +148,6 @@ def _variances(sums: UnitSums, statistic: SumStatistic) -> Callable[[float, floa
         return (0.0, 1.0) if found is None else (found.variance, found.df)
 
     return of
-
-
-def _unseen(sums: UnitSums, statistic: SumStatistic, level: float) -> tuple[float, float]:
-    """How far a new unit could move the difference where none of these differs; no bounds where they do not vary among themselves."""
-    effects = len(sums.baseline) * (sums.baseline @ statistic.gradient(sums.baseline.sum(0)))
-    return unseen_difference(effects, level) if float(np.ptp(effects)) > 0 else (-math.inf, math.inf)
 
 
 def _no_zero(said: str) -> UsageError:

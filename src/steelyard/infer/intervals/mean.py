@@ -71,27 +71,6 @@ def _with_end(n: float, mean: float, squares: float, end: float, q: float) -> fl
     return max(end, mean - distance * weight / total - reach)
 
 
-def unseen_difference(effects: FloatArray, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """An interval around 0 where two systems agree on all n items: what one more item could still change.
-
-    `effects` are what each item contributes to a system's own number (its score minus their mean). If no new item differs
-    between the systems by more than the items differ among themselves, differences lie in [-R, R], R the range of the
-    effects, and Wilson on their mean of 0 applies. Undefined: effects that do not vary. Reference: Wilson1927.
-
-    >>> [round(x, 4) for x in unseen_difference(np.linspace(0, 1, 50))]
-    [-0.2671, 0.2671]
-    """
-    reach = float(np.ptp(effects)) if len(effects) else 0.0
-    if not reach > 0:
-        raise DataError(
-            "The items do not vary, so a difference can only be bounded with a declared range.",
-            got="items that do not vary",
-            need="a declared range",
-            hint="declare it with range=",
-        )
-    return wilson_mean(0.0, len(effects), -reach, reach, confidence_level, side)
-
-
 def betting(
     scores: FloatArray, low: float, high: float, confidence_level: float = 0.95, side: str = "two", *, seed: int = 0
 ) -> tuple[float, float]:

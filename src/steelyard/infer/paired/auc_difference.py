@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
+
 from steelyard.infer.normal import STANDARD, clip, lower_tail, tail
-from steelyard.infer.paired.delong import AucPair, cdf, delong_interval, delong_test, quantile
+from steelyard.infer.paired.delong import AucPair, cdf, delong_interval, delong_test, item_placements, quantile
 from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.planning.search import rising_root
 from steelyard.infer.resampling.bootstrap import Degenerate
+from steelyard.infer.rounding import without_rounding
 
 ALIKE = 1e-12  # differences of two AUCs that rounding makes of none
 FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0: 6e-300
@@ -48,6 +53,23 @@ def difference_interval(pair: AucPair, confidence_level: float = 0.95, side: str
         raise Degenerate("the two systems rank alike")
     low, high = _bounds(pair, -STANDARD.inv_cdf(tail(confidence_level, side)))
     return clip(low, high, side, -1.0, 1.0)
+
+
+def unseen_orders(baseline: npt.ArrayLike, candidate: npt.ArrayLike, positive: npt.ArrayLike) -> UnseenChanges | None:
+    """What the bounds count in where few items of a class have changed their places: one of them may fall from the first to the last.
+
+    Formula: `unseen_changes` of the placements of each class, whichever of the two adds more. One positive that falls moves all
+    negatives a little, so a class counts if few of its own items moved. Reference: DeLong1988 for placements.
+
+    >>> y = np.arange(40) % 2 == 0
+    >>> unseen_orders(np.arange(40), np.arange(40) ** 2, y) == unseen_changes(np.zeros(20), 1.0)
+    True
+    """
+    positive = np.asarray(positive, bool)
+    moved = item_placements(np.asarray(candidate, float), positive) - item_placements(np.asarray(baseline, float), positive)
+    moved = without_rounding(moved, 1.0)
+    found = [unseen_changes(moved[mask], 1.0) for mask in (positive, ~positive)]
+    return max((one for one in found if one is not None), key=lambda one: one.variance("lower") + one.variance("upper"), default=None)
 
 
 def difference_p(pair: AucPair, at: float = 0.0) -> tuple[float, float]:

@@ -16,11 +16,11 @@ from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t_of_groups
 from steelyard.infer.paired.decision import smallest_p, student_p, student_reach
 from steelyard.infer.paired.mcnemar import from_tails
+from steelyard.infer.paired.unseen import UnseenChanges
 from steelyard.metrics.sums import exponential
 
 HALVINGS = 56  # of the stretch where a bound lies: as many as a double can tell apart
 SPREAD = Callable[[float], tuple[float, float]]
-ENDS = Callable[[float], tuple[float, float]]
 
 
 class RatioTest(Protocol):
@@ -148,12 +148,9 @@ class SumsRatio:
 
     Formula: t = (r_c - rho r_b) / SE, SE^2 = sum l^2 / (n (n - 1)), l = (num_c - r_c den_c) / mean den_c -
     rho (num_b - r_b den_b) / mean den_b, n - 1 degrees of freedom; over groups by the sums of l in each.
-    `spread` gives the variance and the degrees of freedom at any ratio, `own` those of the baseline alone; `unchanged`: the bounds
-    where no unit differs, which show no spread. Undefined: a baseline that is not clear of 0 has no upper bound.
-    Assumes: many independent units. Sums have no range, so nothing is counted in for rare large changes that nobody has seen: of
-    word error rates at the edge, 5% are called a pass where every utterance changes a little, but 13 / 12% of 200 / 1,000
-    utterances where about 1 in 100 fails altogether and nothing else changes. Two items that fail altogether, each as long as the longest,
-    would bring those to 0 / 4%, but of healthy runs of 200 utterances that all vary a little 6% would pass instead of 38%.
+    `spread` gives the variance and the degrees of freedom at any ratio, `own` those of the baseline alone; `rare`: what is counted in
+    for large changes that nobody has seen, where few units differ (`unseen_changes`).
+    Undefined: a baseline that is not clear of 0 has no upper bound. Assumes: many independent units.
     Reference: Fieller1954; CameronMiller2015, equation 11.
 
     >>> found = SumsRatio(baseline=0.1, candidate=0.12, units=50, own=(4e-5, 49), spread=lambda r: ((1 + r * r) * 4e-5, 49))
@@ -166,7 +163,7 @@ class SumsRatio:
     units: int
     own: tuple[float, float]
     spread: SPREAD
-    unchanged: ENDS | None = None
+    rare: UnseenChanges | None = None
     name: str = "fieller"
 
     @property
@@ -179,12 +176,13 @@ class SumsRatio:
         return _student(self.baseline, *self.own, self.units, "greater")
 
     def p_value(self, ratio: float, alternative: str) -> float:
-        return _student(self.candidate - ratio * self.baseline, *self.spread(ratio), self.units, alternative)
+        variance, df = self.spread(ratio)
+        unseen = _unseen(self.rare, alternative) * max(1.0, ratio) ** 2
+        return _student(self.candidate - ratio * self.baseline, variance + unseen, df, self.units, alternative)
 
     def interval(self, confidence_level: float) -> tuple[float, float]:
-        if self.unchanged is not None:
-            return self.unchanged(confidence_level)
-        if self.spread(0.0)[0] == 0 == self.spread(1.0)[0]:  # every unit has the same ratio: how others vary is not known
+        # every unit has the same ratio, and how others vary is not known
+        if self.rare is None and self.spread(0.0)[0] == 0 == self.spread(1.0)[0]:
             return 0.0, math.inf
         return _kept(self, confidence_level)
 
@@ -204,7 +202,7 @@ class LogRatio:
     variance: float
     df: float
     units: int
-    unchanged: ENDS | None = None
+    rare: UnseenChanges | None = None
     name: str = "log-ratio"
 
     @property
@@ -212,15 +210,23 @@ class LogRatio:
         return exponential(self.difference)
 
     def p_value(self, ratio: float, alternative: str) -> float:
-        return _student(self.difference - math.log(ratio), self.variance, self.df, self.units, alternative)
+        variance = self.variance + _unseen(self.rare, alternative)
+        return _student(self.difference - math.log(ratio), variance, self.df, self.units, alternative)
 
     def interval(self, confidence_level: float) -> tuple[float, float]:
-        if self.unchanged is not None:
-            return self.unchanged(confidence_level)
-        if self.variance == 0:
+        if self.variance == 0 and self.rare is None:
             return 0.0, math.inf
-        reach = student_reach(self.df, (1 - confidence_level) / 2) * math.sqrt(self.variance)
-        return exponential(self.difference - reach), exponential(self.difference + reach)
+        t = student_reach(self.df, (1 - confidence_level) / 2)
+        low, high = (t * math.sqrt(self.variance + _unseen(self.rare, way)) for way in ("greater", "less"))
+        return exponential(self.difference - low), exponential(self.difference + high)
+
+
+def _unseen(rare: UnseenChanges | None, alternative: str) -> float:
+    """The variance that a test counts in for what nobody has seen: that the ratio is greater is undone by units that fall."""
+    if rare is None:
+        return 0.0
+    ends = {"greater": ("lower",), "less": ("upper",)}.get(alternative, ("lower", "upper"))
+    return max(rare.variance(end) for end in ends)
 
 
 def _student(away: float, variance: float, df: float, units: int, alternative: str) -> float:

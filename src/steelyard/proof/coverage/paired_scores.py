@@ -95,7 +95,7 @@ def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Inter
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
     found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
-    return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, Warnings(), (0.0, 1.0), False, d)
+    return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, Warnings(), (0.0, 1.0), False)
 
 
 def ratios(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ SIZES: tuple[Setting, ...] = tuple({"n": n} for n in (30, 100))
 
 
 def claims() -> Iterator[Claim]:
-    for trial in (*_tries(), *_ratios(), *_perplexities(), *_weighted()):
+    for trial in (*_tries(), *_ratios(), *_perplexities(), *_weighted(), *_few_changes()):
         yield from trial.claims()
 
 
@@ -132,3 +132,52 @@ def _weighted() -> Iterator[Trial]:
     yield _trial("a guard of weighted items", partial(weighed, 0.0), "accuracy", HEALTHY, SIZES, "regression")
     family = "a guard of weighted items, a true loss that passes"
     yield _trial(family, partial(weighed, 0.1), "accuracy", PASSES, SIZES, "pass", theta=0.1)
+
+
+# ---- few items changed, and some of them altogether --------------------------------------------------------------------------------
+
+FAILING = 5.0  # items that fail altogether, on average
+FEW: Said = ("a run that is theta worse because five items fail altogether passes in at most 5% of cases", Band(high=0.065))
+FEW_SIZES: tuple[Setting, ...] = tuple({"n": n, "others": share} for n in (200, 30, 1000) for share in (0.0, 0.1))
+
+
+def failing(kind: str, rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """A run that is the same but for a share of `others`, which vary as usual, and about five items that fail altogether."""
+    n = int(setting["n"])
+    varies, fails = rng.random(n) < float(setting["others"]), rng.random(n) < FAILING / n
+    if kind == "ratio":
+        words, rate = rng.integers(5, 40, n), rng.beta(1.6, 18.4, n)
+        before, again = rng.binomial(words, rate), rng.binomial(words, rate)
+        return sums_of(before, words), sums_of(np.where(fails, words, np.where(varies, again, before)), words)
+    if kind == "perplexity":
+        tokens, loss = rng.integers(50, 300, n), rng.normal(2.0, 0.3, n)
+        noise = rng.normal(0.0, 0.5, (2, n)) * np.sqrt(tokens)
+        before, again = tokens * loss + noise
+        return sums_of(before, tokens), sums_of(np.where(varies, again, before) + fails * tokens / 2, tokens)
+    before, again = rng.normal(5.0, 1.0, n) + rng.normal(0.0, 0.3, (2, n))
+    return run_of(before), run_of(np.where(varies, again, before) - 3.0 * fails)
+
+
+def _few_changes() -> Iterator[Trial]:
+    """At the edge: theta is what the items that fail take away in the long run."""
+    edges: tuple[tuple[str, str, Callable[[int], Any]], ...] = (
+        ("ratio", "a word error rate", lambda n: FAILING / n * 0.92),
+        ("perplexity", "perplexity", lambda n: f"{100 * np.expm1(FAILING / n / 2):.12g}%"),
+        ("mean", "scores without a range", lambda n: FAILING / n * 3.0),
+    )
+    for metric, named, theta in edges:
+
+        def calls(past: Items, new: Items, metric: str = metric, theta: Callable[[int], Any] = theta) -> bool:
+            return verdict(past, new, metric, DRAWS, theta=theta(past.n)) == "pass"
+
+        yield Trial(
+            family=f"a guard of {named}, few items changed",
+            draw=partial(failing, metric),
+            default=NAME,
+            page=PAGE,
+            methods={NAME: calls},
+            said={(NAME, "size"): FEW},
+            settings=FEW_SIZES[:1],
+            more=FEW_SIZES[1:],
+            runs=(120, 800),
+        )
