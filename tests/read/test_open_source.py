@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asked import asked_of_duckdb, reads
 from cases import every, seldom
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.read.columns import as_column
 from steelyard.read.engines import duckdb_table as engine
+from steelyard.read.engines import uniqueness
 from steelyard.read.files import delimited
 from steelyard.read.open_source import open_source
 
@@ -250,13 +252,24 @@ def table_of(path: Path, **columns: list[object]) -> engine.EngineTable:
     [("int", 25), *((kind, hashed) for kind in IDS for hashed in (200, 499, 500, 1 << 24)), *seldom(("text", 1), ("int", 7))],
 )
 def test_repeated_ids_are_found_in_every_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, hashed: int) -> None:
-    monkeypatch.setattr(engine, "HASHED", hashed)
+    monkeypatch.setattr(uniqueness, "HASHED", hashed)
     score: list[object] = [0.5] * 500
     assert table_of(tmp_path / "a.parquet", id=IDS[kind], score=score).repeated(["id"]) == (0, 0, [])
     twice = [*IDS[kind][:-1], IDS[kind][3]]
     ids, rows, first = table_of(tmp_path / "b.parquet", id=twice, score=score).repeated(["id"])
     assert (ids, rows, len(first)) == (1, 2, 1)
     assert first[0][0] == twice[3]
+
+
+def test_the_file_is_read_once_however_many_slices_its_hashes_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uniqueness, "HASHED", 60)
+    with asked_of_duckdb() as asked:
+        table = table_of(tmp_path / "a.parquet", id=IDS["text"][::-1], score=[0.5] * 500)
+        asked.clear()
+        assert table.repeated(["id"]) == (0, 0, [])
+        assert len(reads(asked, "a.parquet")) == 1
+        assert sum("FROM hashes" in sql for sql in asked) == 9  # slices of 60 among 500
+        assert not table.guarded(lambda: table._con.execute("SELECT * FROM duckdb_tables()").fetchall())  # nothing stays behind
 
 
 def test_keys_of_two_columns_are_hashed_together(tmp_path: Path) -> None:
@@ -290,7 +303,11 @@ def test_hashes_that_agree_by_chance_are_looked_into(tmp_path: Path, monkeypatch
         ([*range(299), 7], True),
         ([*range(150), 149, *range(151, 300)], True),
         (list(range(300))[::-1], True),
-        ([f"item {i}" for i in range(300)], True),
+        ([f"item {i}" for i in range(300)], False),
+        ([*(f"item {i}" for i in range(299)), "item 7"], True),
+        ([*(f"item {i}" for i in range(299)), "item 298"], True),
+        ([*(f"item {i}" for i in range(150)), "item 007", *(f"item {i}" for i in range(151, 300))], True),
+        ([f"task {i // 100} item {i % 100}" for i in range(300)], True),
         ([0.5 * i for i in range(299)] + [float("nan")], True),
     ],
 )
@@ -300,10 +317,10 @@ def test_ids_that_grow_are_proved_in_one_pass(ids: list[object], asked_for_hashe
         table = table_of(Path(folder, "a.parquet"), id=ids, score=[0.5] * 300)
         expected = table.repeated(["id"])
         patch.setattr(engine, "MANY", 10)
-        patch.setattr(engine, "FIRST", 20)
+        patch.setattr(uniqueness, "FIRST", 20)
         asked: list[str] = []
         hashes = engine.EngineTable._hashes
-        patch.setattr(engine.EngineTable, "_hashes", lambda self, keys, where: asked.append(keys) or hashes(self, keys, where))
+        patch.setattr(engine.EngineTable, "_hashes", lambda self, sql: asked.append(sql) or hashes(self, sql))
         assert table.repeated(["id"]) == expected
         assert bool(asked) == asked_for_hashes
 

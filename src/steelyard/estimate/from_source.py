@@ -34,10 +34,9 @@ from steelyard.metrics.catalogue import CATALOGUE, parse, usual
 from steelyard.metrics.sums import SumsMetric
 from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.moments import moments
-from steelyard.read.engines.tables import TRAVELLERS, SqlTable
+from steelyard.read.engines.tables import TRAVELLERS
 from steelyard.read.engines.units import Units, by_item, unit_sums
 from steelyard.read.source import Source
-from steelyard.read.table import MemoryTable
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
@@ -49,8 +48,8 @@ from steelyard.tally.sums import Sums
 
 def deal_groups(source: Source, roles: Sequence[str], warnings: Warnings) -> None:
     """Where the cells of all groups are too many to travel, whole groups are dealt into buckets; said, not silent."""
-    table = source.table
-    if not isinstance(table, SqlTable) or "group" not in source.roles or "repeat" in source.roles:
+    table = source.on_engine
+    if table is None or "group" not in source.roles or "repeat" in source.roles:
         return
     name = source.roles["group"]
     columns = [source.roles[role] for role in roles if role in source.roles and role not in ("id", "model", "weight")]
@@ -63,8 +62,8 @@ def measure_units(
     source: Source, metrics: Sequence[Metric], settings: MeasureOptions, warnings: Warnings, *, asked: bool
 ) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
-    table = source.table
-    if not isinstance(table, SqlTable) or len(metrics) != 1 or not metrics[0].mean_of_scores or "score" not in source.roles:
+    table = source.on_engine
+    if table is None or len(metrics) != 1 or not metrics[0].mean_of_scores or "score" not in source.roles:
         return None
     if source.by or source.ratio or "weight" in source.roles or table.n <= TRAVELLERS:
         return None
@@ -129,8 +128,8 @@ def _in_buckets(units: Units) -> str:
 
 def _right_or_wrong(source: Source, units: Units) -> bool:
     """Whether every single answer is 0 or 1. Whole numbers between them say so; means of repeats do not, so the engine is asked."""
-    table = source.table
-    if units.bounds[0] < 0 or units.bounds[1] > 1 or not isinstance(table, SqlTable):
+    table = source.on_engine
+    if units.bounds[0] < 0 or units.bounds[1] > 1 or table is None:
         return False
     return {row[0] for row in source.tabulate(["score"])} <= {0.0, 1.0} if table.fits([source.roles["score"]]) else False
 
@@ -232,7 +231,7 @@ def measure_source(
 
 def _counted(source: Source, metrics: Sequence[Metric], settings: MeasureOptions) -> Counts | None:
     """The table as an engine counts it, where it is all that the metrics read: no units, no scores, no slices, nothing missing."""
-    if isinstance(source.table, MemoryTable) or source.by or source.ratio is not None or not {"truth", "prediction"} <= set(source.roles):
+    if source.in_memory or source.by or source.ratio is not None or not {"truth", "prediction"} <= set(source.roles):
         return None
     if {"group", "repeat", "weight", "score"} & set(source.roles) or any(metric.family != "table" for metric in metrics):
         return None
@@ -326,10 +325,10 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
             hint=f"{', '.join(metric.base for metric in CATALOGUE.values() if metric.numeric)} read the truth as numbers",
         )
     units = {"group", "repeat"} & set(source.roles)
-    if units == {"group"} and isinstance(source.table, SqlTable) and all(m.family == "table" or m.mean_of_scores for m in metrics):
+    if units == {"group"} and source.on_engine is not None and all(m.family == "table" or m.mean_of_scores for m in metrics):
         units = set()  # a group is one more column of the cells
     by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.family == "repeats" for m in metrics)
-    if by_row or len(by) > 1 or isinstance(source.table, MemoryTable) or ("weight" in source.roles and not source.weights_are_whole()):
+    if by_row or len(by) > 1 or source.in_memory or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
     roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})
     return from_cells(source.tabulate(roles, by[0] if by else None), roles, by)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.arrays import ID, aligned, array_source, index_of, labels_of, names_items
+from steelyard.read.engines.unread import UnreadTable, settled
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.roles import LOG_CHOICES, assign, may_use, option, whole_name
 from steelyard.read.source import Source
@@ -258,7 +259,7 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
     _refuse_choices(columns, f"{path!r}, a table")
     table, warnings = _read(files, columns)
     source = Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
-    source.again = lambda names: _read(files, {**columns, "by": tuple(names)})[0]
+    source.again = lambda names: settled(_read(files, {**columns, "by": tuple(names)})[0])
     return source
 
 
@@ -359,7 +360,7 @@ def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
         )
 
 
-def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[SourceTable, list[str]]:
+def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[SourceTable | UnreadTable, list[str]]:
     wanted = may_use(columns)
     kind = files[0].format
     if kind in ("csv", "tsv"):

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines.duckdb_table import EngineTable
+from steelyard.read.engines.unread import settled
 from steelyard.read.files.paths import Opened, open_file, resolve, split_name, spool_stdin
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
 from steelyard.read.table import MemoryTable, SourceTable
@@ -56,11 +57,12 @@ def _read(files: Sequence[Opened]) -> tuple[SourceTable, list[str]]:
     if kind in ("csv", "tsv"):
         from steelyard.read.files.delimited import read_delimited
 
-        return read_delimited(files, _all)
+        read, warnings = read_delimited(files, _all)
+        return settled(read), warnings
     if kind in ("json", "jsonl"):
         from steelyard.read.files.jsons import read_json
 
-        return read_json(files, _all), []
+        return settled(read_json(files, _all)), []
     from steelyard.read.files.columnar import read_arrow, read_parquet
 
     return read_parquet(files) if kind == "parquet" else (read_arrow(files, _all), [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageErr
 from steelyard.items import Items, Labels
 from steelyard.read.encode import Distinct, NotANumber, check_matching, check_spelling, not_a_number, number_of, occurring, text_of
 from steelyard.read.engines.duckdb_table import EngineTable
+from steelyard.read.engines.tables import SqlTable
+from steelyard.read.engines.unread import UnreadTable
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
 
@@ -29,14 +32,15 @@ LARGEST = 1e75  # the fourth power of a number beyond this is no float64, and R^
 class Source:
     """Finished results that can be counted or read as Items.
 
-    roles: role -> column as read; by, ratio: slice columns and the two columns of a ratio metric; columns: all names;
+    roles: role -> column as read; by, ratio: slice columns and the two columns of a ratio metric; columns: all names; on_engine: the table
+    of a database or of Spark, None for what is read here; in_memory: whether the rows are here already, so that nobody else counts them;
     hints: what else could be used; warnings: what was done about the data; name: of the run, if there is one; log: the log of
     an evaluation tool that it was made of, or None.
     """
 
     def __init__(
         self,
-        table: SourceTable,
+        table: SourceTable | UnreadTable,
         chosen: Assignment,
         *,
         name: str | None = None,
@@ -51,7 +55,10 @@ class Source:
 
         log: the log that the table was made of, with what was chosen in it. same: columns that two runs must agree on.
         """
-        self.table, self.name = table, name
+        self._unread = table if isinstance(table, UnreadTable) else None
+        if not isinstance(table, UnreadTable):
+            self.table = table
+        self.on_engine, self.in_memory, self.name = table if isinstance(table, SqlTable) else None, isinstance(table, MemoryTable), name
         self._place: dict[str, str] = chosen.roles
         self._slices: dict[str, str] = {name: name for name in chosen.by} if slices is None else dict(slices)
         self.roles: dict[str, str] = {role: shown or column for role, column in chosen.roles.items()}
@@ -66,6 +73,17 @@ class Source:
         self.ids_checked = False  # a join that found them present and unique says so
         self._whole: bool | None = None
         self._refuse_several_models()
+
+    @cached_property
+    def table(self) -> SourceTable:
+        """Where the columns are. Large text files are read for it: what can be asked of the source itself may cost them less."""
+        assert self._unread is not None
+        return self._unread.settled()
+
+    def read(self) -> Source:
+        """The same source, of whose files it is known that they can be read."""
+        _ = self.table
+        return self
 
     @property
     def n(self) -> int:
@@ -86,13 +104,16 @@ class Source:
 
         With a weight role the count is the sum of the weights, which must be whole (see `weights_are_whole`).
         """
-        self.check_ids()
         picked = [(self._column_of(role), role in NUMBER_ROLES) for role in roles]
         titles = list(roles)
         if by is not None:
             picked.insert(0, (self._slice(by), False))
             titles.insert(0, f"slice {by!r}")
         weight = self._place.get("weight")
+        once = self._counted_once([name for name, _ in picked]) if weight is None and self._unread is not None else None
+        self.check_ids()
+        if once is not None:
+            return self._canonical(once, titles, picked)
         if weight is not None and not self.weights_are_whole():
             raise DataError(
                 f"The weights in column {weight!r} are not whole numbers.",
@@ -102,6 +123,15 @@ class Source:
             )
         raw = self.table.group(picked, weight)
         return self._canonical(raw, titles, picked)
+
+    def _counted_once(self, columns: Sequence[str]) -> list[tuple[Any, ...]] | None:
+        """The cells of text files that nobody has read yet, by the pass that also checks their ids; None if there is no such pass."""
+        key = [] if self.ids_checked or "id" not in self._place else self._key()
+        found = None if self._unread is None else self._unread.counted(columns, key)
+        if found is None:
+            return None
+        self.ids_checked |= found.keys_differ
+        return found.cells
 
     def weights_are_whole(self) -> bool:
         """Whether the weights are counts. Negative, missing and all-zero weights are errors, with the row."""
@@ -254,13 +284,16 @@ class Source:
                 raise DataError(
                     f"{count} of {self.n} rows have no {role}; the first is row {row}.", got=got, need=f"a {role} in every row", hint=hint
                 )
-        key = [self._place[role] for role in present]
-        if self._sliced_by_model():
-            key.append(self._place["model"])  # a long source: every model answers every item once
+        key = self._key()
         ids, rows, first = self.table.repeated(key)
         if ids:
             raise self._duplicates(ids, rows, first, paired=len(key) > 1, repeats="repeat" in present)
         self.ids_checked = True
+
+    def _key(self) -> list[str]:
+        """The columns that tell the rows apart: the id, and the repeat if there are any."""
+        key = [self._place[role] for role in ("id", "repeat") if role in self._place]
+        return [*key, self._place["model"]] if self._sliced_by_model() else key  # a long source: every model answers every item once
 
     def _sliced_by_model(self) -> bool:
         return "model" in self._place and self._place["model"] in self._slices.values()

@@ -291,7 +291,7 @@ def _open(data: Any, given: Mapping[str, Any], by: tuple[str, ...]) -> Source:
     truth = columns.get("truth")
     if truth is not None and not isinstance(truth, str):
         return open_source(truth, data, columns={role: value for role, value in columns.items() if role != "truth"})
-    return open_source(data, columns=columns)
+    return open_source(data, columns=columns).read()  # of two files that cannot be read, the first is named
 
 
 def _read(source: Source, metric: Metric | None) -> Items:

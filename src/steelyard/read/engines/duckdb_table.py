@@ -20,6 +20,7 @@ from steelyard.late_pattern import late_pattern
 from steelyard.read.columns import Column, as_column
 from steelyard.read.encode import Distinct
 from steelyard.read.engines import memory as allowance
+from steelyard.read.engines import uniqueness
 from steelyard.read.engines.dialects import DUCKDB
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ _AS_DOUBLE = late_pattern(r"DECIMAL|U?HUGEINT|BIGNUM")
 _ALL_BEHIND_THE_POINT = late_pattern(r"DECIMAL\((\d+),\1\)\Z")  # DuckDB writes .5 then, and 0.5 everywhere else
 HELD = 64 << 20  # bytes of text files that become a table of DuckDB; larger ones are read where they lie
 quoted = DUCKDB.quoted
-MANY, FIRST = 100_000, 4096  # rows from which it is worth looking whether ids grow, and those that are looked at first
-HASHED = 1 << 24  # ids whose hashes are sorted together: 128 MB
+MANY = 100_000  # rows from which it is worth looking whether ids grow
 
 
 def connect(paths: Sequence[str] = ()) -> Any:
@@ -133,6 +133,7 @@ class EngineTable:
     names: all columns of the source, in order. identifiers: what DuckDB calls those that can be read, by name; without
     it, the columns of the relation in order (DuckDB renames columns that differ by case only; the place is the same).
     scan: the way to the same rows from another connection, for a join with another table. n: the rows, if they were counted.
+    present: how many rows of a text column are not NULL, where that is known. falls: columns that are known not to grow.
     """
 
     def __init__(
@@ -146,8 +147,11 @@ class EngineTable:
         unchanged: Callable[[], None] | None = None,
         scan: Scan | None = None,
         n: int | None = None,
+        present: Mapping[str, int] | None = None,
+        falls: Collection[str] = (),
     ) -> None:
         self.scan = scan
+        self._present, self._falls = dict(present or {}), frozenset(falls)
         self._con, self._relation, self._what, self._unchanged = con, relation, what, unchanged
         weakref.finalize(self, con.close)
         described = {str(row[0]): str(row[1]) for row in self._run(f"DESCRIBE SELECT * FROM {relation}")}
@@ -181,6 +185,8 @@ class EngineTable:
         return int(self._run(f"SELECT MIN(r) FROM ({numbered}) WHERE k = ?", [value])[0][0] or 0)
 
     def missing(self, name: str) -> tuple[int, int]:
+        if self._present.get(name) == self.n:
+            return 0, 0
         column = quoted(self._identifier[name])
         gone = f"{column} IS NULL" + (f" OR isnan({column})" if self._type[name] in ("FLOAT", "DOUBLE") else "")
         count = int(self._run(f"SELECT COUNT(*) FROM {self._relation} WHERE {gone}")[0][0])
@@ -191,41 +197,42 @@ class EngineTable:
 
     def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
         keys = ", ".join(quoted(self._identifier[name]) for name in names)
-        if (len(names) == 1 and self.n > MANY and self._grows(keys)) or self._all_differ(keys):
+        may_grow = len(names) == 1 and self.n > MANY and names[0] not in self._falls
+        if (may_grow and self._grows(keys, self._type[names[0]])) or self._all_differ(keys):
             return 0, 0, []
         twice = f"SELECT {keys}, COUNT(*) AS c FROM {self._relation} GROUP BY {keys} HAVING COUNT(*) > 1"
         ids, rows = self._run(f"SELECT COUNT(*), SUM(c) FROM ({twice})")[0]
         first = self._run(f"SELECT * FROM ({twice}) ORDER BY ALL LIMIT 5") if ids else []
         return int(ids), int(rows or 0), [row[:-1] for row in first]
 
-    def _grows(self, key: str) -> bool:
-        """Whether every row has a larger key than the one before it, so that no two are equal: one pass that keeps nothing.
-
-        Ids are often numbered. Some thousand rows tell first whether it is worth a look at all. In whichever order the engine reads
-        the rows: a chain of larger and larger keys has no key twice, and a missing key breaks it.
-        """
-        for rows, many in ((f"(SELECT {key} FROM {self._relation} LIMIT {FIRST})", min(self.n, FIRST)), (self._relation, self.n)):
-            chain = f"SELECT {key} > lag({key}) OVER () AS larger FROM {rows}"
-            if self._run(f"SELECT COUNT(*) FROM ({chain}) WHERE larger")[0][0] != many - 1:
-                return False
-        return True
+    def _grows(self, key: str, type_: str) -> bool:
+        """Whether the keys are a chain, as ids that were numbered are. Some thousand rows tell first whether it is worth a look at all."""
+        orders = uniqueness.orders_of(type_)
+        order = uniqueness.growing(self._run(uniqueness.probe(key, self._relation, orders))[0], orders)
+        if order is None:
+            return False
+        rows = uniqueness.linked("key", f"(SELECT {key} AS key FROM {self._relation})")
+        return bool(self._run(f"SELECT {uniqueness.larger(order)} FROM {rows}")[0][0] == self.n - 1)
 
     def _all_differ(self, keys: str) -> bool:
-        """Whether 64-bit hashes prove the keys distinct. Where two hashes agree, the keys themselves must be compared.
+        """Whether 64-bit hashes prove the keys distinct, by one pass over the rows.
 
-        Nearly every file has distinct ids, and sorting numbers is cheaper than a GROUP BY with as many groups as rows, above all
-        for texts. Equal keys have equal hashes (GROUP BY relies on it too), so they fall into one slice; slices bound the memory.
+        Sorting numbers is cheaper than a GROUP BY with as many groups as rows, above all for texts. Hashes beyond what is sorted
+        together are put aside, where DuckDB may spill them, and sorted in slices: equal ones fall into one slice.
         """
-        slices = -(-self.n // HASHED)
-        for part in range(slices):
-            found = self._hashes(keys, "" if slices == 1 else f"WHERE hash({keys}) % {slices} = {part}")
-            found.sort()
-            if (found[1:] == found[:-1]).any():
-                return False
-        return True
+        if self.n <= uniqueness.HASHED:
+            return uniqueness.hashes_differ(self._hashes(f"SELECT hash({keys}) AS h FROM {self._relation}"))
+        slices = -(-self.n // uniqueness.HASHED)
+        self._run(f"CREATE OR REPLACE TEMP TABLE hashes AS SELECT hash({keys}) AS h FROM {self._relation}")
+        try:
+            return all(
+                uniqueness.hashes_differ(self._hashes(f"SELECT h FROM hashes WHERE h % {slices} = {part}")) for part in range(slices)
+            )
+        finally:
+            self._run("DROP TABLE hashes")
 
-    def _hashes(self, keys: str, where: str) -> Any:
-        return self._guarded(lambda: self._con.execute(f"SELECT hash({keys}) AS h FROM {self._relation} {where}").fetchnumpy())["h"]
+    def _hashes(self, sql: str) -> Any:
+        return self._guarded(lambda: self._con.execute(sql).fetchnumpy())["h"]
 
     # ---- what a join of two tables asks ----------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
-from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, too_little
-from steelyard.read.engines.memory import watched
+from steelyard.read.engines.duckdb_table import HELD, Scan, connect, exact_path, literal, partition_columns
+from steelyard.read.engines.unread import UnreadTable
 from steelyard.read.files.formats import check_text, partition_keys
 from steelyard.read.files.paths import Opened
 from steelyard.read.table import MemoryTable, SourceTable
@@ -42,7 +42,7 @@ class Shape:
     mixed: bool
 
 
-def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[SourceTable, list[str]]:
+def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tuple[SourceTable | UnreadTable, list[str]]:
     """The table of one or several files, united by column name, and warnings."""
     shapes = [shape_of(file) for file in files]
     warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
@@ -54,9 +54,7 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
     names += keys
     size = sum(os.path.getsize(shape.file.plain) for shape in shapes)
     if size > SMALL and all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
-        table = _by_engine(shapes, names, kept)
-        if table is not None:
-            return table, warnings
+        return _by_engine(shapes, names, kept), warnings
     return _by_python(shapes, names, kept), warnings
 
 
@@ -124,55 +122,42 @@ class _Count:
             # A space beside a quote is text to some readers and nothing to others.
             self.odd |= self._delimiter + b' "' in seam or b'" ' + self._delimiter in seam
         codes = np.frombuffer(outside, np.uint8)  # bytes.count is several times slower where a byte is frequent
-        self.newlines += int(np.count_nonzero(codes == 10))
-        self.returns += outside.count(b"\r") if b"\r" in outside else 0
+        ends = codes == ord("\n")
+        returns = outside.count(b"\r") if b"\r" in outside else 0
+        self.newlines += int(np.count_nonzero(ends))
+        self.returns += returns
         self.delimiters += int(np.count_nonzero(codes == self._delimiter[0]))
         self.odd |= not self._before and outside[:1] in (b"\n", b"\r")  # a blank line at the very start
-        seam = self._tail + outside
-        self.odd |= b"\n\n" in seam or b"\n\r\n" in seam
-        self._tail, self._before = seam[-2:], chunk[-2:]
+        # A blank line anywhere; two bytes are looked for in an array, since a search for them stops at every line end.
+        seam = self._tail + outside[:2]
+        self.odd |= b"\n\n" in seam or b"\n\r\n" in seam or bool((ends[1:] & ends[:-1]).any()) or (bool(returns) and b"\n\r\n" in outside)
+        self._tail, self._before = (self._tail + outside[-2:])[-2:], chunk[-2:]
         self.ended = chunk.endswith((b"\n", b"\r"))
 
 
 # ---- the two readers -----------------------------------------------------------------------------------------------
 
 
-def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> EngineTable | None:
-    """The kept columns as text; None if DuckDB objects or does not find every record.
-
-    Small files become a table of DuckDB. Large ones are read where they lie, again for every question: their rows would fill
-    the memory, or be written to disk and read back, which costs as much.
-    """
-    import duckdb
-
-    con = connect([os.path.abspath(shape.file.plain) for shape in shapes])
-    rows, what = f"({_selects(shapes, kept)})", repr(shapes[0].file.shown)
-    records = sum(shape.records for shape in shapes)
-    relation = "items" if sum(os.path.getsize(shape.file.plain) for shape in shapes) <= HELD else rows
-    try:
-        if relation == "items":
-            con.execute(f"CREATE TEMP TABLE items AS SELECT * FROM {rows}")
-        # Every kept column is asked for, so that a field which DuckDB cannot read is found now.
-        counts = ", ".join(f"COUNT({name})" for name in ("k", *(f"k{i}" for i in range(len(kept)))))
-        found = watched(con, f"reading {what}", lambda: con.execute(f"SELECT {counts} FROM {relation}").fetchall())[0][0]
-    except duckdb.Error as error:
-        con.close()
-        if (fault := too_little(error, what)) is not None:
-            raise fault from None
-        return None
-    if found != records:
-        con.close()
-        return None
+def _by_engine(shapes: Sequence[Shape], names: Sequence[str], kept: Sequence[str]) -> UnreadTable:
+    """The kept columns as text, by DuckDB, as soon as someone asks; by the strict reader if DuckDB then objects."""
 
     def unchanged() -> None:
         for shape in shapes:
             shape.file.check_unchanged()
 
-    unchanged()
-    scan = Scan(tuple(os.path.abspath(shape.file.plain) for shape in shapes), rows, unchanged)
-    identifiers = {name: f"k{i}" for i, name in enumerate(kept)}
-    watch = None if relation == "items" else unchanged
-    return EngineTable(con, relation, names=names, identifiers=identifiers, what=what, scan=scan, n=records, unchanged=watch)
+    paths = tuple(os.path.abspath(shape.file.plain) for shape in shapes)
+    return UnreadTable(
+        connect(paths),
+        Scan(paths, f"({_selects(shapes, kept)})", unchanged),
+        names=names,
+        kept=kept,
+        texts=kept,
+        what=repr(shapes[0].file.shown),
+        records=sum(shape.records for shape in shapes),
+        held=sum(map(os.path.getsize, paths)) <= HELD,
+        proven=False,
+        otherwise=lambda: _by_python(shapes, names, kept),
+    )
 
 
 def _selects(shapes: Sequence[Shape], kept: Sequence[str]) -> str:

@@ -1,0 +1,193 @@
+"""Large text files are read once for all that a measurement wants to know; whatever cannot be told so is told as the strict reader does."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import steelyard as sy
+from asked import asked_of_duckdb, reads
+from cases import every
+from steelyard.errors import SteelyardError
+from steelyard.read.engines import duckdb_table, uniqueness, unread
+from steelyard.read.files import delimited
+from steelyard.read.open_source import open_source
+
+N = 300
+LABELS = ["a", "b", "class c", "Ünicode", "7"]
+
+
+def labels(seed: int) -> list[str]:
+    drawn = random.Random(seed)
+    return [drawn.choice(LABELS) for _ in range(N)]
+
+
+def csv_of(ids: Sequence[str], extra: dict[int, str] | None = None, *, start: str = "", end: str = "\n") -> bytes:
+    """extra: other lines, by their place."""
+    lines = [f"{id_},{truth},{pred}" for id_, truth, pred in zip(ids, labels(1), labels(2), strict=False)]
+    for place, line in (extra or {}).items():
+        lines[place] = line
+    return (start + end.join(["id,truth,prediction", *lines]) + end).encode()
+
+
+def shuffled(ids: Sequence[str]) -> list[str]:
+    return random.Random(0).sample(list(ids), len(ids))
+
+
+PADDED = [f"{i:05d}" for i in range(N)]
+NUMBERED = [f"item-{i}" for i in range(N)]
+LATE = [*PADDED[:-2], "00007", "00400"]  # grows until the last rows, and then an id of the first ones comes back
+# Each file, and how often it is parsed for a measurement: once if the ids can be told apart by the pass that counts.
+CSV = {
+    "ids that grow": (csv_of(PADDED), 1),
+    "numbers that grow, as texts do not": (csv_of([str(i) for i in range(N)]), 1),
+    "numbered names": (csv_of(NUMBERED), 1),
+    "ids in no order": (csv_of(shuffled(PADDED)), 1),
+    "numbers that are negative, huge and padded": (csv_of(shuffled([str(i * 10**30 - 10**32) for i in range(N - 2)] + ["7", "07"])), 1),
+    "ids that are equal as numbers only": (csv_of([*NUMBERED[:-4], "1", "1.0", "01", "+1"]), 2),  # the chain breaks, the hashes tell
+    "ids that stop growing": (csv_of([*PADDED[:-3], "a c", "a b", "a"]), 2),
+    "line ends of Windows": (csv_of(PADDED, end="\r\n"), 1),
+    "a byte order mark": (csv_of(PADDED, start="\ufeff"), 1),
+    "quoted line ends and commas": (csv_of(PADDED, {7: '00007,"a\nb","x,y"', 250: '00250,"say ""a""",b'}), 1),
+    "a late label": (csv_of(PADDED, {N - 1: "00299,never seen before,a"}), 1),
+}
+# What is wrong with a file is told in the same words as by the strict reader.
+BAD = {
+    "the first id at the end again": csv_of(LATE),
+    "one id twice, far apart, in no order": csv_of([*shuffled(PADDED)[:-1], shuffled(PADDED)[0]]),
+    "one id twice in a row": csv_of([*PADDED[:150], PADDED[149], *PADDED[151:]]),
+    "one id everywhere": csv_of(["x"] * N),
+    "a missing id": csv_of(PADDED, {200: ",a,a"}),
+    "a missing id in no order": csv_of(shuffled(PADDED), {200: ",a,a"}),
+    "a missing label": csv_of(PADDED, {200: "00200,a,"}),
+    "a ragged row": csv_of(PADDED, {200: "00200,a,a,"}),
+    "widths that add up": csv_of(PADDED, {200: "00200,a,a,", 201: "00201,a"}),
+    "a quote that stays open": csv_of(PADDED, {200: '00200,"a,a'}),
+    "a quote in the middle": csv_of(PADDED, {200: '00200,a"b",a'}),
+    "a space before a quote": csv_of(PADDED, {200: '00200, "a",a'}),
+    "one number in two spellings": csv_of(PADDED, {200: "00200,7,7.0"}),
+}
+
+
+def told(path: Path) -> str:
+    """The whole answer, or the whole complaint."""
+    try:
+        return json.dumps(sy.measure(path, metric=["accuracy", "macro_f1"], seed=1).to_dict())
+    except SteelyardError as error:
+        return f"{type(error).__name__}: {re.sub(', the first in row [0-9]+', '', str(error))}"  # who counts cells knows no rows
+
+
+def both_ways(path: Path, file: bytes) -> tuple[str, str]:
+    """By the strict reader and by DuckDB, whose blocks are small enough to matter."""
+    path.write_bytes(file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "SMALL", 1 << 40)
+        strict = told(path)
+        patch.setattr(delimited, "SMALL", 0)
+        patch.setattr(duckdb_table, "HELD", 0)
+        patch.setattr(delimited, "HELD", 0)
+        patch.setattr(uniqueness, "FIRST", 20)
+        patch.setattr(duckdb_table, "MANY", 20)
+        return strict, told(path)
+
+
+@every("name", CSV)
+def test_a_csv_file_is_parsed_once_for_everything(name: str, tmp_path: Path) -> None:
+    file, parses = CSV[name]
+    with asked_of_duckdb() as asked:
+        strict, engine = both_ways(tmp_path / "a.csv", file)
+    assert engine == strict
+    assert '"metrics"' in engine
+    assert len(reads(asked, "a.csv")) == parses
+
+
+@every("name", BAD)
+def test_what_is_wrong_is_told_as_by_the_strict_reader(name: str, tmp_path: Path) -> None:
+    strict, engine = both_ways(tmp_path / "a.csv", BAD[name])
+    assert engine == strict
+
+
+@every("ids", [PADDED, shuffled(PADDED), NUMBERED, LATE])
+def test_hashes_that_are_too_many_to_be_handed_out_are_put_aside(ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "LISTED", 100)
+    monkeypatch.setattr(uniqueness, "HASHED", 100)
+    with asked_of_duckdb() as asked:
+        strict, engine = both_ways(tmp_path / "a.csv", csv_of(ids))
+    assert engine == strict
+    if ids is not LATE:  # else repeated ids are looked up
+        assert len(reads(asked, "a.csv")) == (2 if ids == shuffled(PADDED) else 1)
+
+
+def test_repeats_are_told_apart_by_both_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    path = tmp_path / "a.csv"
+    head, rows = "id,repeat,truth,prediction\n", [f"{i // 2},{i % 2},a,b\n" for i in range(N)]
+    path.write_text(head + "".join(rows))
+    with asked_of_duckdb() as asked:
+        assert open_source(path, columns={}).tabulate(["truth", "prediction"]) == [("a", "b", N)]
+    assert len(reads(asked, "a.csv")) == 1
+    path.write_text(head + "".join([*rows, "3,1,a,b\n"]))
+    with pytest.raises(SteelyardError, match=r"Duplicate ids: 1 pair of id and repeat occurs in 2 rows, such as \('3', '1'\)"):
+        open_source(path, columns={}).tabulate(["truth", "prediction"])
+
+
+def test_a_second_question_of_a_large_file_needs_no_new_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    monkeypatch.setattr(delimited, "HELD", 0)
+    (tmp_path / "a.csv").write_bytes(csv_of(PADDED))
+    with asked_of_duckdb() as asked:
+        source = open_source(tmp_path / "a.csv", columns={})
+        first = source.tabulate(["truth", "prediction"])
+        assert source.tabulate(["truth", "prediction"]) == first
+    assert len(reads(asked, "a.csv")) == 2
+
+
+def test_a_file_that_changes_under_the_pass_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    (tmp_path / "a.csv").write_bytes(csv_of(PADDED))
+    source = open_source(tmp_path / "a.csv", columns={})
+    (tmp_path / "a.csv").write_bytes(csv_of(PADDED) + b"00300,a,a\n")
+    with pytest.raises(SteelyardError, match="changed while it was read"):
+        source.tabulate(["truth", "prediction"])
+    source = open_source(tmp_path / "a.csv", columns={})
+    (tmp_path / "a.csv").unlink()
+    with pytest.raises(SteelyardError, match="changed while it was read"):
+        source.tabulate(["truth", "prediction"])
+
+
+def test_a_pass_without_room_leaves_it_to_smaller_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    (tmp_path / "a.csv").write_bytes(csv_of(shuffled(PADDED)))
+    expected = open_source(tmp_path / "a.csv", columns={}).tabulate(["truth", "prediction"])
+
+    def full(*args: object) -> None:
+        raise duckdb.OutOfMemoryException("Out of Memory Error: no room")
+
+    monkeypatch.setattr(unread.UnreadTable, "_pass", full)
+    source = open_source(tmp_path / "a.csv", columns={})
+    assert source.tabulate(["truth", "prediction"]) == expected
+    assert isinstance(source.table, duckdb_table.EngineTable)
+
+
+def test_a_source_that_nobody_asks_closes_its_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    (tmp_path / "a.csv").write_bytes(csv_of(PADDED))
+    table = open_source(tmp_path / "a.csv", columns={})._unread
+    assert isinstance(table, unread.UnreadTable)
+    con = table._con
+    del table
+    with pytest.raises(duckdb.Error, match="closed"):
+        con.execute("SELECT 1")
+
+
+def test_the_table_outlives_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    (tmp_path / "a.csv").write_bytes(csv_of(PADDED))
+    table = open_source(tmp_path / "a.csv", columns={}).table
+    assert sum(row[-1] for row in table.group([("truth", False)])) == N
