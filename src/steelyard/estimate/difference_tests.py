@@ -108,6 +108,10 @@ def _signs(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings)
     return _flipped("sign-flip", d, asked)
 
 
+def _drawn_signs(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
+    return _flipped("sign-flip-draws", d, asked, drawn=True)
+
+
 def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
     import numpy as np
 
@@ -118,10 +122,10 @@ def _ranks(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings)
     return _flipped("wilcoxon", np.sign(d) * midranks(np.abs(d)) if len(d) else d, asked)
 
 
-def _flipped(name: str, d: FloatArray, asked: CompareOptions) -> Test:
+def _flipped(name: str, d: FloatArray, asked: CompareOptions, *, drawn: bool = False) -> Test:
     from steelyard.infer.paired.signflip import sign_flip
 
-    found = sign_flip(d, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
+    found = sign_flip(d, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed, drawn=drawn)
     details = TestDetails(exact=found.exact, method=found.method, draws=asked.own.draws if found.draws else None)
     return Test(name=name, alternative=asked.alternative, statistic=float(d.sum()), p_value=found.p_value, details=details)
 
@@ -201,6 +205,7 @@ TESTS: dict[str, NamedTest] = {
         flips=partial(_same_as_exact, "sign-flip"),
         scores=_signs,
     ),
+    "sign-flip-draws": NamedTest(says="the same with signs drawn at random, where all ways cannot be listed", scores=_drawn_signs),
     "wilcoxon": NamedTest(says="Wilcoxon's signed ranks: whether the differences are symmetric around 0", scores=_ranks),
     "z": NamedTest(says="the difference over its standard error, held against the normal curve", proportions=_z, families=(DELTA,)),
     "bounded-welch": NamedTest(says="Welch's t with one more item in each run at either end of the range", families=(MEANS,)),
