@@ -16,7 +16,7 @@ from asked import asked_of_duckdb, reads
 from cases import every
 from steelyard.errors import SteelyardError
 from steelyard.read.engines import duckdb_table, uniqueness, unread
-from steelyard.read.files import delimited
+from steelyard.read.files import delimited, jsons
 from steelyard.read.open_source import open_source
 
 N = 300
@@ -84,14 +84,17 @@ def told(path: Path) -> str:
 
 
 def both_ways(path: Path, file: bytes) -> tuple[str, str]:
-    """By the strict reader and by DuckDB, whose blocks are small enough to matter."""
+    """By the strict reader and by DuckDB, which is asked for however few rows there are, with blocks small enough to matter."""
     path.write_bytes(file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "SMALL", 1 << 40)
+        patch.setattr(jsons, "SMALL", 1 << 40)
         strict = told(path)
         patch.setattr(delimited, "SMALL", 0)
-        patch.setattr(duckdb_table, "HELD", 0)
+        patch.setattr(jsons, "SMALL", 0)
         patch.setattr(delimited, "HELD", 0)
+        patch.setattr(jsons, "HELD", 0)
+        patch.setattr(jsons, "_CHUNK", 100)
         patch.setattr(uniqueness, "FIRST", 20)
         patch.setattr(duckdb_table, "MANY", 20)
         return strict, told(path)
@@ -110,6 +113,75 @@ def test_a_csv_file_is_parsed_once_for_everything(name: str, tmp_path: Path) -> 
 @every("name", BAD)
 def test_what_is_wrong_is_told_as_by_the_strict_reader(name: str, tmp_path: Path) -> None:
     strict, engine = both_ways(tmp_path / "a.csv", BAD[name])
+    assert engine == strict
+
+
+def lines_of(ids: Sequence[str], extra: dict[int, str] | None = None, *, space: str = "", last: str = "\n") -> bytes:
+    """extra: other lines, by their place."""
+    separators = ("," + space, ":" + space)
+    lines = [
+        json.dumps({"id": id_, "truth": truth, "prediction": pred}, ensure_ascii=False, separators=separators)
+        for id_, truth, pred in zip(ids, labels(1), labels(2), strict=False)
+    ]
+    for place, line in (extra or {}).items():
+        lines[place] = line
+    return ("\n".join(lines) + last).encode()
+
+
+ONCE, PROVEN = 1, 2  # how often the lines are parsed: by the pass that counts alone, or before it to see that all objects look alike
+JSONL = {
+    "ids that grow": (lines_of(PADDED), ONCE),
+    "ids that grow, with spaces": (lines_of(PADDED, space=" "), ONCE),
+    "numbered names": (lines_of(NUMBERED), ONCE),
+    "ids in no order": (lines_of(shuffled(PADDED)), ONCE),
+    "no line end at the end": (lines_of(PADDED, last=""), ONCE),
+    "texts that look like more": (lines_of(PADDED, {200: '{"id":"00200","truth":"{a:b},c","prediction":"}"}'}), ONCE),
+    "texts of nothing and of blanks": (lines_of(PADDED, {200: '{"id":"00200","truth":" ","prediction":"a "}'}), ONCE),
+    "texts that look like numbers": (lines_of([str(i) for i in range(N)], {200: '{"id":"1e9","truth":"0.5","prediction":"-1"}'}), ONCE),
+    "a late escape": (lines_of(PADDED, {250: '{"id":"00250","truth":"say \\"a\\"","prediction":"b"}'}), PROVEN + 1),
+    "other spaces in a late line": (lines_of(PADDED, {250: '{"id":"00250", "truth":"a","prediction":"b"}'}), PROVEN + 1),
+}
+BAD_LINES = {
+    "the first id at the end again": lines_of(LATE),
+    "one id twice, far apart, in no order": lines_of([*shuffled(PADDED)[:-1], shuffled(PADDED)[0]]),
+    "one id everywhere": lines_of(["x"] * N),
+    "a late number": lines_of(PADDED, {250: '{"id":"00250","truth":7,"prediction":"7"}'}),
+    "a late id that is a number": lines_of(PADDED, {250: '{"id":250,"truth":"a","prediction":"b"}'}),
+    "a late null": lines_of(PADDED, {250: '{"id":"00250","truth":null,"prediction":"b"}'}),
+    "a late id of null": lines_of(PADDED, {250: '{"id":null,"truth":"a","prediction":"b"}'}),
+    "a key twice": lines_of(PADDED, {250: '{"id":"00250","truth":"a","truth":"b","prediction":"b"}'}),
+    "a key twice in place of another": lines_of(PADDED, {250: '{"id":"00250","truth":"a","truth":"b"}'}),
+    "keys in another order": lines_of(PADDED, {250: '{"truth":"a","id":"00250","prediction":"b"}'}),
+    "a key in another case": lines_of(PADDED, {250: '{"ID":"00250","truth":"a","prediction":"b"}'}),
+    "a key less": lines_of(PADDED, {250: '{"id":"00250","truth":"a"}'}),
+    "a key more": lines_of(PADDED, {250: '{"id":"00250","truth":"a","prediction":"b","z":"1"}'}),
+    "quotes that add up": lines_of(PADDED, {249: '{"id":"00249","truth":"a"}', 250: '{"id":"00250","truth":"a","prediction":"b","z":"1"}'}),
+    "NaN": lines_of(PADDED, {250: '{"id":"00250","truth":NaN,"prediction":"b"}'}),
+    "a comma that dangles": lines_of(PADDED, {250: '{"id":"00250","truth":"a","prediction":"b",}'}),
+    "a colon that lacks": lines_of(PADDED, {250: '{"id":"00250","truth""a","prediction":"b"}'}),
+    "another bracket": lines_of(PADDED, {250: '["id":"00250","truth":"a","prediction":"b"}'}),
+    "a tab in a text": lines_of(PADDED, {250: '{"id":"00250","truth":"a\tb","prediction":"b"}'}),
+    "two objects in a line": lines_of(PADDED, {250: '{"id":"a","truth":"a","prediction":"b"}{"id":"b","truth":"a","prediction":"b"}'}),
+    "a last line that is cut off": lines_of(PADDED, {N - 1: '{"id":"00299","truth":"a","pred'}, last=""),
+    "blank lines": lines_of(PADDED, {250: ""}),
+    "line ends of Windows": lines_of(PADDED).replace(b"\n", b"\r\n"),
+    "a byte order mark": b"\xef\xbb\xbf" + lines_of(PADDED),
+}
+
+
+@every("name", JSONL)
+def test_lines_that_look_alike_are_parsed_once_for_everything(name: str, tmp_path: Path) -> None:
+    file, parses = JSONL[name]
+    with asked_of_duckdb() as asked:
+        strict, engine = both_ways(tmp_path / "a.jsonl", file)
+    assert engine == strict
+    assert '"metrics"' in engine
+    assert len(reads(asked, "a.jsonl")) == parses
+
+
+@every("name", BAD_LINES)
+def test_lines_that_are_wrong_are_told_as_by_the_strict_reader(name: str, tmp_path: Path) -> None:
+    strict, engine = both_ways(tmp_path / "a.jsonl", BAD_LINES[name])
     assert engine == strict
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from steelyard.errors import SourceError, with_article
 from steelyard.late_dataclass import dataclass
-from steelyard.read.engines.duckdb_table import HELD, EngineTable, Scan, connect, exact_path, literal, partition_columns, quoted, too_little
+from steelyard.read.engines.duckdb_table import HELD, Scan, connect, exact_path, literal, partition_columns, quoted, too_little
 from steelyard.read.engines.memory import tell, watched
+from steelyard.read.engines.unread import UnreadTable
 from steelyard.read.files.formats import check_text, partition_keys
 from steelyard.read.files.paths import Opened
 from steelyard.read.table import MemoryTable, SourceTable
@@ -91,39 +92,42 @@ _TYPES = {"text": "VARCHAR", "int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEA
 class Bytes:
     """What a look at the bytes of a file tells.
 
-    plain: nothing in it that DuckDB and a strict reader see differently. simple: no backslash and no control character either.
+    plain: nothing in it that DuckDB and a strict reader see differently. simple: no backslash and no control character either. alike: every
+    line has the texts around its values that were looked for.
     """
 
     lines: int
     quotes: int
     simple: bool
     plain: bool
+    alike: bool
 
 
-def engine_table(files: Sequence[Opened], wanted: Callable[[str], bool]) -> EngineTable | None:
+def engine_table(files: Sequence[Opened], wanted: Callable[[str], bool]) -> UnreadTable | None:
     """The table of some files, or None if they are small or there is no proof. The files are known to be UTF-8 without NUL."""
     if any(file.format != "jsonl" for file in files) or sum(os.path.getsize(file.plain) for file in files) < SMALL:
         return None
     row = _first_row(files[0])
     if row is None or not 0 < len(row) <= _MOST_KEYS or len({key.lower() for key in row}) < len(row) or not all(row):
         return None
-    seen = [_look(file) for file in files]
+    around = _around(files[0], row)
+    seen = [_look(file, around if all(type(value) is str for value in row.values()) else None) for file in files]
     if not all(each.plain for each in seen):
         return None
     import duckdb
 
     con = connect([os.path.abspath(file.plain) for file in files])
     try:
-        kinds = _proven(con, files, seen, row, wanted)
-        table = None if kinds is None else _table(con, files, sum(each.lines for each in seen), list(row), kinds)
+        kinds = _proven(con, files, seen, row, around, wanted)
     except duckdb.Error as error:
         con.close()
         if (fault := too_little(error, repr(files[0].shown))) is not None:
             raise fault from None
         return None
-    if table is None:
+    if kinds is None:
         con.close()
-    return table
+        return None
+    return _table(con, files, sum(each.lines for each in seen), list(row), kinds, lambda: _by_python(files, wanted))
 
 
 # ---- the proof -----------------------------------------------------------------------------------------------------
@@ -140,25 +144,57 @@ def _first_row(file: Opened) -> dict[str, Any] | None:
     return row if type(row) is dict and not any(isinstance(value, (dict, list)) for value in row.values()) else None
 
 
-def _look(file: Opened) -> Bytes:
-    """One pass over the bytes, in chunks of whole lines."""
+def _look(file: Opened, around: Sequence[str] | None) -> Bytes:
+    """One pass over the bytes, in chunks of whole lines. around: the texts around the values of each line, if all values are texts."""
     import numpy as np
 
     lines = quotes = place = 0
     plain, simple, ended = True, True, True
+    fixed = [] if around is None else [each.encode() for each in around]
     size = os.path.getsize(file.plain)
     with open(file.plain, "rb") as stream:
         while plain and (chunk := stream.read(_CHUNK) + stream.readline()):
             plain = not (b"\\u0000" in chunk or (not place and chunk.startswith(b"\xef\xbb\xbf")))
             codes = np.frombuffer(chunk, np.uint8)  # counts of frequent bytes: many times faster than bytes.count
-            here = int(np.count_nonzero(codes == ord("\n")))
-            lines += here
-            quotes += int(np.count_nonzero(codes == ord('"')))
-            simple = simple and b"\\" not in chunk and int(np.count_nonzero(codes < ord(" "))) == here
+            ends = np.flatnonzero(codes == ord("\n"))
+            lines += len(ends)
+            quoted_at = np.flatnonzero(codes == ord('"'))
+            quotes += len(quoted_at)
+            simple = simple and b"\\" not in chunk and int(np.count_nonzero(codes < ord(" "))) == len(ends)
             ended = chunk.endswith(b"\n")
+            if fixed and not (simple and _follow(chunk, ends if ended else np.append(ends, len(chunk)), quoted_at, fixed)):
+                fixed = []
             place += len(chunk)
             tell(f"looking at {file.shown!r}", place / size)
-    return Bytes(lines + (not ended), quotes, simple, plain)
+    return Bytes(lines + (not ended), quotes, simple, plain, bool(fixed))
+
+
+def _follow(chunk: bytes, ends: Any, quoted_at: Any, fixed: Sequence[bytes]) -> bool:
+    """Whether every line is `fixed` with a text between each two of them, where no text has a quote, a backslash or a control character.
+
+    Then each line is an object of the keys of the first line with texts as values: nothing in it is left that could be no JSON. ends: the
+    place of each line end; quoted_at: the place of each quote. A key and its value have four quotes, and lie alike in every line.
+    """
+    import numpy as np
+
+    width = 4 * (len(fixed) - 1)
+    if len(quoted_at) != len(ends) * width:
+        return False
+    at = quoted_at.reshape(len(ends), width)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    opening = [starts, *(at[:, place] for place in range(3, width, 4))]  # where each fixed text begins: at the line, or after a value
+    closing = [*(at[:, place] for place in range(2, width, 4)), ends - 1]  # and its last byte
+    whole = chunk + bytes(8)  # eight bytes at any place
+    words = np.ndarray(shape=(len(chunk) + 1,), dtype=np.uint64, buffer=whole, strides=(1,))
+    for text, first, last in zip(fixed, opening, closing, strict=True):
+        if not (last - first == len(text) - 1).all():
+            return False
+        for place in range(0, len(text), 8):
+            piece = text[place : place + 8]
+            mask = np.frombuffer((b"\xff" * len(piece)).ljust(8, b"\0"), np.uint64)[0]
+            if not ((words[first + place] & mask) == np.frombuffer(piece.ljust(8, b"\0"), np.uint64)[0]).all():
+                return False
+    return True
 
 
 def _dangles(file: Opened) -> bool:
@@ -171,7 +207,12 @@ def _dangles(file: Opened) -> bool:
 
 
 def _proven(
-    con: Any, files: Sequence[Opened], seen: Sequence[Bytes], row: dict[str, Any], wanted: Callable[[str], bool]
+    con: Any,
+    files: Sequence[Opened],
+    seen: Sequence[Bytes],
+    row: dict[str, Any],
+    around: Sequence[str] | None,
+    wanted: Callable[[str], bool],
 ) -> dict[str, str] | None:
     """The kind of every column that could be asked for; None without proof."""
     lines = sum(each.lines for each in seen)
@@ -183,9 +224,11 @@ def _proven(
         return found == (lines, lines)
 
     texts = {key for key, value in row.items() if type(value) is str}
-    pattern = _pattern(files[0], row) if all(each.simple for each in seen) else None
+    if all(each.alike for each in seen):
+        return {key: "text" for key in row if wanted(key)}
+    pattern = "%".join(map(_escaped, around)) if around is not None and all(each.simple for each in seen) else None
     counted = sum(each.quotes for each in seen) == lines * 2 * (len(row) + len(texts))
-    if not (pattern is not None and counted and always(f"json LIKE {literal(pattern)} ESCAPE '\\'")):
+    if len(texts) == len(row) or not (pattern is not None and counted and always(f"json LIKE {literal(pattern)} ESCAPE '\\'")):
         texts = set()
         if not always(f"json_keys(json) = [{', '.join(map(literal, row))}]"):
             return None
@@ -197,11 +240,11 @@ def _proven(
     return {key: kinds[key] for key in row if wanted(key)} if len(kinds) == len(row) else None
 
 
-def _pattern(file: Opened, row: dict[str, Any]) -> str | None:
-    """The first line with % for every value; None if its text is not what we would write, key by key."""
+def _around(file: Opened, row: dict[str, Any]) -> list[str] | None:
+    """What stands around the values of the first line, quotes of texts with it; None if its text is not what we would write, key by key."""
     with open(file.plain, "rb") as stream:
         line = stream.readline().decode().strip()
-    parts: list[str] = []
+    parts = [""]
     place = 0
     for key, value in row.items():
         shown = re.escape(json.dumps(key, ensure_ascii=False))
@@ -209,9 +252,11 @@ def _pattern(file: Opened, row: dict[str, Any]) -> str | None:
         match = re.compile(rf"(\s*[{{,]\s*{shown}\s*:\s*)({text})").match(line, place)
         if match is None:
             return None
-        parts += [_escaped(match[1]), '"%"' if type(value) is str else "%"]
+        quote = '"' if type(value) is str else ""
+        parts[-1] += match[1] + quote
+        parts.append(quote)
         place = match.end()
-    return "".join([*parts, _escaped(line[place:])]) if line[place:].strip() == "}" else None
+    return [*parts[:-1], parts[-1] + line[place:]] if line[place:].strip() == "}" else None
 
 
 def _escaped(text: str) -> str:
@@ -256,43 +301,40 @@ def _read(files: Sequence[Opened], types: dict[str, str]) -> str:
     return f"read_json({_listed(files)}, columns = {{{columns}}}, {options}, hive_partitioning = false, filename = false)"
 
 
-def _table(con: Any, files: Sequence[Opened], lines: int, names: list[str], kinds: dict[str, str]) -> EngineTable:
-    """The wanted columns with their types: a table of DuckDB if they are few, else read anew for every question."""
+def _table(
+    con: Any, files: Sequence[Opened], lines: int, names: list[str], kinds: dict[str, str], otherwise: Callable[[], SourceTable]
+) -> UnreadTable:
+    """The wanted columns with their types, as soon as someone asks."""
     keys = partition_keys(files, [names] * len(files))
     parts = partition_columns(files)
     picked = {**{key: quoted(key) for key in kinds}, **{key: f"CAST({parts[key]} AS VARCHAR)" for key in keys}}
     select = ", ".join(["true AS k", *(f"{value} AS k{i}" for i, value in enumerate(picked.values()))])
     types = {key: _TYPES[kind] for key, kind in kinds.items()} or {names[0]: "JSON"}
-    rows = f"(SELECT {select} FROM {_read(files, types)})"
-    relation = rows
-    if sum(os.path.getsize(file.plain) for file in files) <= HELD:
-        con.execute(f"CREATE TEMP TABLE items AS SELECT * FROM {rows}")
-        relation = "items"
 
     def unchanged() -> None:
         for file in files:
             file.check_unchanged()
 
-    unchanged()
-    scan = Scan(tuple(os.path.abspath(file.plain) for file in files), rows, unchanged)
-    identifiers = {name: f"k{i}" for i, name in enumerate(picked)}
-    return EngineTable(
+    paths = tuple(os.path.abspath(file.plain) for file in files)
+    return UnreadTable(
         con,
-        relation,
+        Scan(paths, f"(SELECT {select} FROM {_read(files, types)})", unchanged),
         names=[*names, *keys],
-        identifiers=identifiers,
+        kept=list(picked),
+        texts=[*(key for key, kind in kinds.items() if kind == "text"), *keys],
         what=repr(files[0].shown),
-        scan=scan,
-        n=lines,
-        unchanged=None if relation == "items" else unchanged,
+        records=lines,
+        held=sum(map(os.path.getsize, paths)) <= HELD,
+        proven=True,
+        otherwise=otherwise,
     )
 
 
-def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> SourceTable:
+def read_json(files: Sequence[Opened], wanted: Callable[[str], bool]) -> SourceTable | UnreadTable:
     """The table of one or several files, with the keys of their partitions; only columns that could be asked for are kept."""
     for file in files:
         check_text(file.plain, file.shown)
-    table: SourceTable | None = engine_table(files, wanted)
+    table = engine_table(files, wanted)
     return table if table is not None else _by_python(files, wanted)
 
 
