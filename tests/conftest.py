@@ -45,38 +45,10 @@ settings.register_profile("steady", derandomize=True, deadline=None, max_example
 settings.register_profile("search", deadline=None, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-# Variants of tests whose siblings run always, and calibrations that `steelyard certify` repeats: with the long ones (`-m long`), so that a
-# build stays short.
-OFTEN_ENOUGH = re.compile(
-    r"""
-    web/test_browser\.py::test_quiet.*\[(dark|phone)\]
-    | render/html/test_browser\.py::test_quiet.*\[dark\]
-    | cli/test_run_cli\.py::test_(a_bad_address\[words5\]|the_key_is_nowhere\[down\]|sigterm)
-    | read/engines/test_units\.py::.*\[spark
-    | read/engines/test_portable\.py::(?!test_joint_cells).*\[spark
-    | calibration/test_
-    | infer/sequential/test_(after_stopping\.py::test_intervals_cover|lan_demets\.py::test_groups_keep_alpha)
-    | infer/sequential/test_confidence_sequence\.py::test_bets_that_aim
-    | infer/intervals/test_cells\.py::.*\[bca-30\]
-    | infer/series/test_drift\.py::test_run_length_by_a_fine.*\[0\.25
-    | metrics/test_perplexity\.py::test_coverage
-    | questions/plan/test_(designs\.py::.*as_simulated|estimate\.py::test_every_metric.*\[clopper-pearson-f1\])
-    | plugin/test_free\.py::test_the_plugin_adds_only_itself
-    | infer/posterior/test_difference\.py::test_the_loss_has_a_closed_form
-    | infer/planning/test_assurance\.py::test_equal_to_brute_force.*\[threshold-mid-p\]
-    | plugin/test_run_plugin\.py::test_(under_xdist|doubt_fails|an_output_that|a_metric_of_its_own)
-    | questions/run/test_hard\.py::test_(false_alarms.*-40\]|a_drop_of_theta_is_found\[40\])
-    | read/test_bad_pairs\.py::test_45_very_many_labels\[50000\]
-    | questions/guard/test_catalogue\.py::test_what_can.*\[numbers-(five\ repeats|repeats\ in\ groups)\]
-    | infer/posterior/test_difference\.py::test_(moments_density.*|swapping.*)\[unpaired\ accuracy\]
-    """,
-    re.VERBOSE,
-)
-
-
 # Under pytest-xdist the tests of a file stay in one process, and so do those of these files: what they share takes long to make.
 TOGETHER = {
     "spark": re.compile(r"read/engines/test_spark\.py|\[spark"),
+    "mlflow": re.compile(r"read/test_mlflow_artifact\.py|questions/history/test_export_mlflow\.py"),
     "outside": re.compile(r"outside/test_(json_shapes|pages_text)\.py|results/test_round_trip\.py"),
 }
 # They are begun first, then the files that take long for their number of tests, then the largest: small ones fill the gaps at the end.
@@ -86,8 +58,6 @@ LONG = re.compile(r"/test_(browser|run_never_returns|crash_points|examples_run|a
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if OFTEN_ENOUGH.search(item.nodeid):
-            item.add_marker(pytest.mark.long)
         mark(item)
     if hasattr(config, "workerinput"):
         many = Counter(unit(item.nodeid) for item in items)

@@ -17,6 +17,8 @@ from oracles import standard_errors
 from steelyard.infer.learning import crossval
 from steelyard.questions.learners.learners import compare_learners
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 FloatArray = npt.NDArray[np.float64]
 HALF = 5
 

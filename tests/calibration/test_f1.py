@@ -22,6 +22,8 @@ from steelyard.infer.resampling.bootstrap import Cells, Degenerate
 from steelyard.metrics.proportions import f1_of_jaccard
 from steelyard.tally.counts import Counts
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 F1 = statistic("f1", label=1)
 NOTHING = (2.0, -2.0)  # an interval without width covers nothing
 

@@ -32,6 +32,8 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.verdict import Verdict
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 N = 1319  # GSM8K
 BENIGN = 0.028  # of the items differ between two healthy runs
 DROP = 0.02

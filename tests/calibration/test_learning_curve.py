@@ -9,6 +9,8 @@ import pytest
 
 from steelyard.infer.learning.learning_curve import Fit, fit_curves, fit_points, fit_power_law
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 SIZES = np.array([50, 85, 143, 243, 412, 699, 1182, 2000.0])
 AHEAD = 4000.0
 SHIFT, NOISE = 0.012, 0.006

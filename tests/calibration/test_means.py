@@ -22,6 +22,8 @@ from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.scores import tally_scores
 from steelyard.tally.sums import Sums, tally_items
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 SHORT = pytest.param(1500, id="short")
 LONG = pytest.param(20_000, id="long", marks=pytest.mark.long)

@@ -29,6 +29,8 @@ from steelyard.metrics.sums import QUOTIENT
 from steelyard.metrics.table import TableStatistic
 from steelyard.tally.joint import JointCounts, joint_table
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 DISAGREE = (0.02, 0.05, 0.1, 0.2, 0.3)
 ACCURACY, MACRO = statistic("accuracy"), statistic("f1", average_of="macro", absent="zero")
 

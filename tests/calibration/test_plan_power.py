@@ -16,6 +16,8 @@ from scipy.special import betainc
 import steelyard as sy
 from steelyard.results.plan import Plan
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 RUNS = 20_000
 RUBRIC = np.array([0, 25, 50, 75, 100.0])  # scores of items as a rubric gives them, skew
 SHARES = np.array([0.05, 0.08, 0.12, 0.25, 0.5])

@@ -15,6 +15,8 @@ from oracles import coverage
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.posterior.metrics import proportion_posterior
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 COLUMNS = ("wald", "wilson", "agresti-coull", "jeffreys", "clopper-pearson", "mid-p", "uniform prior")
 SELECTED = {  # (n, p): coverage of nominal 95% in the order of COLUMNS
     (10, 0.9): (0.650, 0.930, 0.930, 0.987, 0.987, 0.987, 0.930),

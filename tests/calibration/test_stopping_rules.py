@@ -17,6 +17,8 @@ from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.spending import design, upper_bounds
 from steelyard.infer.sequential.stopping import rule_for
 
+pytestmark = pytest.mark.long  # `steelyard certify` repeats them
+
 FloatArray = npt.NDArray[np.float64]
 
 

@@ -18,6 +18,7 @@ import pytest
 
 import steelyard as sy
 from answers import Answer, Command
+from cases import seldom
 from evaluate.openai_server import Server
 
 N = 120
@@ -275,7 +276,7 @@ def test_a_module_with_a_mistake_in_it(steelyard: Command) -> None:
         ("--base-url", "http://"),
         ("--base-url", "http://127.0.0.1:99999/v1"),
         ("--base-url", "http://127.0.0.1:80 80/v1"),
-        ("--base-url", "http://user:pw@127.0.0.1/v1"),
+        pytest.param(("--base-url", "http://user:pw@127.0.0.1/v1"), marks=pytest.mark.long),  # which waits for an answer
         ("--base-url", "http://127.0.0.1:8/v1", "--timeout", "0"),
         ("--base-url", "http://127.0.0.1:8/v1", "--timeout", "nan"),
         ("--base-url", "http://127.0.0.1:8/v1", "--concurrency", "0"),
@@ -473,7 +474,7 @@ def label_data() -> None:
     Path("talk.py").write_text("def echo(text): return text\ndef cat(text): return 'cat'\n")
 
 
-@pytest.mark.parametrize("metric", ["macro_f1", "balanced_accuracy", "kappa", "weighted_f1", "error"])
+@pytest.mark.parametrize("metric", ["macro_f1", "error", *seldom("balanced_accuracy", "kappa", "weighted_f1")])
 def test_metrics_of_labels_through_run_record_and_check(steelyard: Command, metric: str) -> None:
     label_data()
     Path("labels.toml").write_text(LABELS + f'metric = "{metric}"\n')
@@ -984,7 +985,7 @@ def test_help_explains_every_option_and_the_exit_codes(steelyard: Command) -> No
 KEY = "sk-hidden-0123456789"
 
 
-@pytest.mark.parametrize("how", ["right", "wrong", "down", "400"])
+@pytest.mark.parametrize("how", ["right", "wrong", *seldom("down"), "400"])
 def test_the_key_is_nowhere(steelyard: Command, home: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     said = ""
@@ -1227,7 +1228,7 @@ run = {task = "sums.toml", model = "python:talk:%s"%s}
 @pytest.mark.parametrize("more", ["", ', until = "decided"', ', output = "o.jsonl"'])
 def test_a_suite_that_runs(steelyard: Command, model: str, code: int, more: str) -> None:
     Path("suite.toml").write_text(SUITE % (model, more))
-    for format_ in ("text", "json", "markdown", "junit", "github") if more else ("json",):
+    for format_ in ("text", "json", "markdown", "junit", "github") if "until" in more else ("json",):
         answer = steelyard("run", "--suite", "suite.toml", "--format", format_)
         assert answer.code == code, answer.err
         assert answer.out
@@ -1306,6 +1307,7 @@ def test_progress_says_no_score(steelyard: Command) -> None:
     assert not re.search(r"accuracy|score", answer.err)
 
 
+@pytest.mark.long
 def test_sigterm_leaves_in_order_and_the_same_command_goes_on(home: Path) -> None:
     words = [sys.executable, "-m", "steelyard", "run", "sums.toml", "--model", "python:talk:slow", "-o", "o.jsonl"]
     first = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -87,6 +87,7 @@ def test_order_units_and_copies_change_nothing() -> None:
     assert (shifted.interval.low, shifted.interval.high) == pytest.approx((2 * plain.interval.low, 2 * plain.interval.high), rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["delta", "percentile", "studentized"])
 def test_coverage(method: str) -> None:
     """True perplexity e^3 over documents of random length: 95 % of the intervals hold it, within 4 binomial standard errors.

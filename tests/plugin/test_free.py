@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "scipy", "duckdb", "click", "yaml", "pandas", "sklearn")
 
@@ -32,6 +34,7 @@ def test_nothing_is_loaded_or_printed(project: Any) -> None:
     assert "steelyard" not in answer.out
 
 
+@pytest.mark.long
 def test_the_plugin_adds_only_itself_to_what_pytest_loads() -> None:
     """Beside pytest it needs a few modules of the standard library, and of ours only its own file."""
     code = "import pytest, sys; before = set(sys.modules); import steelyard.pytest_plugin; print(*(set(sys.modules) - before))"

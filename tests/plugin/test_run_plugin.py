@@ -174,6 +174,7 @@ def test_doubt_warns(told: Any) -> None:
     assert "inconclusive: t, m" in told.out
 
 
+@pytest.mark.long
 def test_doubt_fails_if_asked(new_project: Callable[[], Any]) -> None:
     project = new_project()
     project.write("models.py", MODELS)
@@ -214,6 +215,7 @@ def test_a_new_reference_then_green_then_red(new_project: Callable[[], Any]) -> 
     assert project.pytest().code == 0
 
 
+@pytest.mark.long
 def test_an_output_that_is_asked_for_is_written_while_recording_too(new_project: Callable[[], Any]) -> None:
     project = new_project()
     project.write("models.py", MODELS)
@@ -225,6 +227,7 @@ def test_an_output_that_is_asked_for_is_written_while_recording_too(new_project:
     assert project.pytest().code == 0
 
 
+@pytest.mark.long
 def test_a_metric_of_its_own_is_recorded_and_judged(new_project: Callable[[], Any]) -> None:
     project = new_project()
     project.write("models.py", MODELS.replace('"scorer": "exact"', '"scorer": "exact", "metric": "macro_f1"'))
@@ -235,6 +238,7 @@ def test_a_metric_of_its_own_is_recorded_and_judged(new_project: Callable[[], An
     assert second.code == 0, second.out
 
 
+@pytest.mark.long
 def test_under_xdist(new_project: Callable[[], Any]) -> None:
     pytest.importorskip("xdist")
     project = new_project()

@@ -214,6 +214,7 @@ def test_37_groups_missing_or_different(bench: Bench, kind: str) -> None:
     bench.refuses(bench.runs(one, moved, kind), says=("group", "'q5'"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("labels", [50_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 def test_45_very_many_labels(tmp_path: Path, labels: int) -> None:
     """Cells are sparse: nothing of labels times labels is made, in one run or in two."""

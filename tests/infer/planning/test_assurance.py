@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import steelyard as sy
-from cases import every
+from cases import every, seldom
 from steelyard.errors import UsageError
 from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.infer.planning.anticipated import Anticipated
@@ -76,11 +76,16 @@ def random_rule(rng: np.random.Generator, goal: str, method: str) -> PrecisionGo
     return PrecisionGoal(method=method, level=level, prior=prior, f1=f1, threshold=float(rng.uniform(0.3, 0.8)))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("goal", ["width", "threshold"])
-def test_equal_to_brute_force_on_random_problems(goal: str, method: str) -> None:
+SLOW = ("threshold", "mid-p")
+
+
+@pytest.mark.parametrize("trials", [3, *seldom(8)])
+@pytest.mark.parametrize(
+    ("goal", "method"), [(goal, method) for goal in ("width", "threshold") for method in METHODS if (goal, method) != SLOW] + seldom(SLOW)
+)
+def test_equal_to_brute_force_on_random_problems(goal: str, method: str, trials: int) -> None:
     rng = np.random.default_rng([len(method), len(goal)])
-    for trial in range(2 if method == "mid-p" else 8):
+    for trial in range(2 if method == "mid-p" else trials):
         rule = random_rule(rng, goal, method)
         n = int(rng.integers(1, 12)) if trial % 3 == 2 else 0
         have = (int(rng.integers(0, n + 1)), n)
@@ -178,7 +183,7 @@ def test_labels_for_items_are_binomial_quantiles() -> None:
 
 def test_lengths_against_sums() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(5):
+    for _ in range(2):
         rule, law = random_rule(rng, "width", "bayes"), Anticipated(float(rng.uniform(0.1, 0.95)))
 
         def mean(n: int, rule: PrecisionGoal = rule, law: Anticipated = law) -> float:
@@ -198,7 +203,7 @@ def test_lengths_against_sums() -> None:
 def test_plug_in_against_a_scan() -> None:
     from fractions import Fraction
 
-    for share, width in ((Fraction(9, 10), 0.2), (Fraction(1, 3), 0.25), (Fraction(99, 100), 0.1), (Fraction(1, 2), 0.3)):
+    for share, width in ((Fraction(9, 10), 0.2), (Fraction(1, 3), 0.25)):
         rule = PrecisionGoal(width=width)
         met = [bool(brute_good(rule, np.array([math.floor(n * share + Fraction(1, 2))]), n)[0]) for n in range(1, 400)]
         n = np.arange(1.0, 400.0)

@@ -66,7 +66,7 @@ def test_is_a_distribution(family: str, a: int, b: int, c: int, d: int, q: float
     assert high - low > 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["paired accuracy", "unpaired f1", *seldom("unpaired accuracy")])
 def test_moments_density_and_shortest_interval_belong_to_the_cdf(family: str) -> None:
     post = FAMILIES[family](60, 7, 12, 20)
     values = post.ppf((np.arange(60) + 0.5) / 60)
@@ -82,7 +82,7 @@ def test_moments_density_and_shortest_interval_belong_to_the_cdf(family: str) ->
     assert post.interval(0.95, "upper") == pytest.approx((-1.0, post.ppf(0.95)), abs=1e-12)
 
 
-@pytest.mark.parametrize("family", MIRROR)
+@pytest.mark.parametrize("family", ["paired accuracy", *seldom("unpaired accuracy")])
 @settings(max_examples=6, deadline=None)
 @given(a=counts, b=counts, c=counts, d=counts, margin=st.floats(0, 0.3))
 def test_swapping_the_systems_mirrors_everything(family: str, a: int, b: int, c: int, d: int, margin: float) -> None:
@@ -144,6 +144,7 @@ def test_above_zero_it_is_the_closed_form(a: int, b: int, c: int, d: int, prior:
         assert post.cdf(-1e-12) == pytest.approx(post.cdf(0), abs=1e-8)
 
 
+@pytest.mark.long
 @given(a=counts, b=counts, c=counts, d=counts)
 @settings(max_examples=15, deadline=None)
 def test_the_loss_has_a_closed_form(a: int, b: int, c: int, d: int) -> None:

@@ -95,6 +95,7 @@ def test_the_sign_follows_the_share() -> None:
     assert found.low < found.estimate < found.high <= 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("theta", "discordance", "drop"), [(0.05, 0.1, 0.0), (0.05, 0.1, 0.05), (0.05, 0.02, 0.03), (0.05, 0.1, -0.05), (0.05, 0.3, 0.1)]
 )

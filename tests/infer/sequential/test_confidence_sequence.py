@@ -68,6 +68,7 @@ def test_it_holds_at_every_item(accuracy: float) -> None:
     assert lost / runs <= 0.1  # measured: .01 to .04
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("accuracy", [0.6, 0.9])
 def test_bets_that_aim_at_a_width_get_there(accuracy: float) -> None:
     """Within about 8 v log(2/alpha) / width^2 items, where bets for any time have not arrived; and it holds at every item."""

@@ -111,6 +111,7 @@ def shares(lost: FloatArray, gained: FloatArray) -> FloatArray:
     return np.stack([lost, gained, 1 - lost - gained], axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("groups", [20, 60])
 def test_groups_keep_alpha(groups: int) -> None:
     rng, runs = np.random.default_rng(7), 1500

@@ -71,6 +71,7 @@ def test_repeats_by_millers_formula() -> None:
     assert items(plan)["paired, 4 answers each"] < items(plan)["paired"] < row["calls"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answers", "plain", "strata"), [(4, (281, 540), (236, 450)), (16, (253, 486), (203, 396))])
 def test_answers_on_record_as_simulated(answers: int, plain: tuple[int, int], strata: tuple[int, int]) -> None:
     """research/calls.md, 3, by another program: all disagreement noise, accuracy .75, 4,000 to 8,000 runs."""

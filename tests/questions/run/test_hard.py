@@ -927,6 +927,7 @@ def at_most(share: float, runs: int) -> float:
     return share + 4 * math.sqrt(share * (1 - share) / runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("runs", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
 @pytest.mark.parametrize("stopping", [None, pytest.param("lan-demets", marks=pytest.mark.long)])
 def test_false_alarms_are_no_more_than_alpha(runs: int, stopping: str | None) -> None:
@@ -934,6 +935,7 @@ def test_false_alarms_are_no_more_than_alpha(runs: int, stopping: str | None) ->
     assert red <= at_most(0.05, runs), (red, used)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("runs", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
 def test_a_drop_of_theta_is_found(runs: int) -> None:
     """With 36% disagreement under the drop, .15 needs fewer than the 300 items there are, so power is that of the plan."""

@@ -122,8 +122,11 @@ def connect_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def spark(cluster: Cluster, connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on the cluster, small, with the driver on loopback; tables of a few rows are not worth compiled code."""
+def spark(request: pytest.FixtureRequest, connect_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session, small, with the driver on loopback; tables of a few rows are not worth compiled code.
+
+    On the cluster if any test of this run needs that, else in the driver alone: five more Javas take half a minute.
+    """
     from steelyard.read.engines.spark import spark_session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -149,7 +152,14 @@ def spark(cluster: Cluster, connect_port: int, tmp_path_factory: pytest.TempPath
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(connect_port),
     }
-    session = spark_session(master=cluster.url, settings=settings)
+    needed = any("cluster" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    if not needed:
+        if importlib.util.find_spec("pyspark") is None:
+            lacking("pyspark is not installed: pip install 'steelyard[spark]'")
+        if java() is None:
+            lacking("Java is not installed: apt-get install openjdk-17-jre-headless")
+    master = request.getfixturevalue("cluster").url if needed else "local[2]"
+    session = spark_session(master=master, settings=settings)
     yield session
     session.stop()
 
@@ -265,8 +275,15 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     return engine_of(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=[*DATABASES, pytest.param("spark", marks=ON_SPARK)])
+@pytest.fixture(params=[*DATABASES, pytest.param("spark", marks=[ON_SPARK, pytest.mark.long])])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each engine; Spark with the long tests, because the text of a query is the same for all."""
+    return engine_of(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=[*DATABASES, pytest.param("spark", marks=ON_SPARK)])
+def any_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each engine, in every build."""
     return engine_of(request.param, request, tmp_path)
 
 

@@ -56,11 +56,11 @@ def test_counts_of_one_run(engine: Any) -> None:
     assert source.name == 'Runs "of" 2026'
 
 
-def test_joint_cells_equal_those_of_files(engine: Any, tmp_path: Path) -> None:
+def test_joint_cells_equal_those_of_files(any_engine: Any, tmp_path: Path) -> None:
     import duckdb
 
     a, b = runs(2000)
-    found = meet_tables(*engine.pair(TEXTS, a, b, **NAMED))
+    found = meet_tables(*any_engine.pair(TEXTS, a, b, **NAMED))
     assert found is not None
     assert found.cells == joint(a, b)
     files = []
