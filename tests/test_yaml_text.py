@@ -47,7 +47,7 @@ def test_any_key_and_value_is_read_as_it_was_meant(key: str, value: Any) -> None
         assert found[key] == value
 
 
-@pytest.mark.parametrize("text", [text for text in TRAPS if text and "\n" not in text])
+@pytest.mark.parametrize("text", [text for text in TRAPS if text and "\n" not in text][::4])
 def test_a_recorded_model_has_its_name_for_every_reader(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [{"id": str(i), "score": i % 2} for i in range(6)]

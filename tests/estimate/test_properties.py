@@ -52,7 +52,7 @@ def renamed(rows: Rows) -> Rows:
 @every("binary", [True, False], ids=["right or wrong", "scores"])
 def test_swapped_systems_shuffled_rows_and_other_names(shape: str, binary: bool) -> None:
     rng = np.random.default_rng([len(shape), binary])
-    for _ in range(12):
+    for _ in range(4):
         a, b = made(rng, shape, binary=binary)
         options: dict[str, Any] = {"margin": 0.2} if binary else {"margin": 0.2, "range": (0, 1)}
         found = numbers(sy.compare(a, b, **options))

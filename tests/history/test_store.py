@@ -24,7 +24,7 @@ from steelyard.results.history import PastRun
 from steelyard.results.verdict import Recorded, Verdict
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "history" / "version1.db"
-WRITERS, EACH = 20, 25
+WRITERS, EACH = 8, 12
 
 
 def verdict(value: float = 0.8, **more: Any) -> Verdict:
@@ -220,7 +220,7 @@ def write(url: str, writer: int, gate: Any, answers: Any) -> None:
         answers.put(repr(fault))
 
 
-def test_twenty_writers_lose_nothing_and_readers_see_whole_runs(url: str) -> None:
+def test_many_writers_lose_nothing_and_readers_see_whole_runs(url: str) -> None:
     context = multiprocessing.get_context("fork")
     gate, answers = context.Barrier(WRITERS), context.Queue()
     writers = [context.Process(target=write, args=(url, i, gate, answers)) for i in range(WRITERS)]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
-from cases import every
+from cases import every, seldom
 from steelyard.infer.intervals.mean import betting, bounded_mean, log_capital, predictable_bets, wilson_mean
 from steelyard.infer.normal import wilson
 
@@ -96,8 +96,8 @@ LAWS = {
 MEANS = {"95% ones": 0.95 + 0.05 / 2, "Beta(2,6)": 0.25, "99% ones": 0.99, "U-shaped": 5 / 6}
 
 
+@pytest.mark.parametrize("n", [5, 20, *seldom(100)])
 @every("law", LAWS)
-@every("n", [5, 20, 100])
 def test_betting_is_valid(law: str, n: int) -> None:
     """At level 0.8, where it has a chance to fail: misses at most 20% + 4 errors of 250 runs."""
     rng = np.random.default_rng(n)

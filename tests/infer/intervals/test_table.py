@@ -47,7 +47,7 @@ tables = st.integers(2, 4).flatmap(lambda k: st.lists(st.lists(st.integers(1, 60
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(table=tables)
 def test_multinomial_covariance_with_numeric_gradient(name: str, table: list[list[int]]) -> None:
     """Var = g' (diag p - p p') g / n with g the numeric gradient of scikit-learn's score: half the width of the public interval."""

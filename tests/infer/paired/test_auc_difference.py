@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from cases import seldom
 from oracles import pairs_matrix, standard_errors
 from steelyard.infer.intervals.clusters import Groups
 from steelyard.infer.intervals.ranking import delong_wilson, grouped_auc_area
@@ -171,11 +172,11 @@ def scores(rng: np.random.Generator, positive: Any, areas: tuple[float, float], 
 @pytest.mark.parametrize(
     ("positives", "negatives", "areas", "spreads"),
     [
-        (5, 95, (0.9, 0.9), (1, 1)),
+        *seldom((5, 95, (0.9, 0.9), (1, 1))),
         (5, 495, (0.7, 0.7), (1, 0.5)),
         (10, 190, (0.97, 0.97), (1, 0.5)),
         (10, 190, (0.99, 0.95), (2, 2)),
-        (5, 95, (0.95, 0.85), (1, 1)),
+        *seldom((5, 95, (0.95, 0.85), (1, 1))),
     ],
 )
 def test_covers_the_true_difference(positives: int, negatives: int, areas: tuple[float, float], spreads: tuple[float, float]) -> None:

@@ -23,8 +23,7 @@ expected_items = partial(expected_of, rule="mcnemar")
 # research/performance.md, table 7.2 (losses added to the churn, batch 32, 10,000 runs each):
 # theta, discordance, mean items without and with the drop, false alarms, power
 TABLE = [
-    (0.01, 0.02, 739, 1345, 0.045, 0.812),
-    (0.01, 0.05, 1687, 2651, 0.049, 0.820),
+    *(pytest.param(row, marks=pytest.mark.long) for row in ((0.01, 0.02, 739, 1345, 0.045, 0.812), (0.01, 0.05, 1687, 2651, 0.049, 0.820))),
     (0.02, 0.02, 237, 466, 0.028, 0.796),
     (0.02, 0.05, 442, 775, 0.047, 0.809),
     (0.05, 0.02, 78, 145, 0.005, 0.810),
@@ -34,7 +33,7 @@ RUNS = 10_000
 SPREAD = 0.65  # standard deviation of the items of one run, relative to their mean: about what was simulated
 
 
-@every("row", TABLE, ids=lambda row: f"theta {row[0]}, discordance {row[1]}")
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"theta {row[0]}, discordance {row[1]}")
 def test_the_table_of_the_prototype(row: tuple[float, float, float, float, float, float]) -> None:
     theta, discordance, healthy_items, dropped_items, alarms, power = row
     healthy, dropped = (expected_items(theta, discordance, drop, paths=250) for drop in (0.0, theta))

@@ -208,7 +208,7 @@ def test_a_swap_negates(name: str, alternative: str) -> None:
         assert there.probability_candidate_better + back.probability_candidate_better == pytest.approx(1, abs=1e-9)
 
 
-@settings(suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(*[st.sampled_from("ab")] * 3), min_size=2, max_size=25), st.sampled_from(list(MIRROR)))
 def test_a_swap_negates_any_labels(rows: list[tuple[str, str, str]], alternative: str) -> None:
     a = pd.DataFrame({"id": range(len(rows)), "truth": [r[0] for r in rows], "prediction": [r[1] for r in rows]})
@@ -619,7 +619,7 @@ OFFERED = {
 )
 def test_every_method_by_its_name(name: str, interval: str, test: str, side: str) -> None:
     a, b, options = CASES[name]
-    c = sy.compare(plain(a), plain(b), interval=interval, test=test, side=side, draws=400, **options)
+    c = sy.compare(plain(a), plain(b), interval=interval, test=test, side=side, draws=100, **options)
     sound(c)
     assert (c.difference.interval.method, c.test.name, c.difference.interval.side) == (interval, test, side)
     assert f"interval:{interval}" in c.signature

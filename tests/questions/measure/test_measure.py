@@ -1151,14 +1151,14 @@ def ask(metric: str, **options: Any) -> sy.Measurement:
 @every("side", ["two", "lower", "upper"])
 @every(("metric", "method"), [(metric, method) for metric, methods in METHODS.items() for method in methods])
 def test_every_method_of_every_metric(metric: str, method: str, side: str) -> None:
-    m = ask(metric, interval=method, side=side, draws=500, confidence_level=0.9)
+    m = ask(metric, interval=method, side=side, draws=150, confidence_level=0.9)
     assert m.interval is not None, m.warnings
     assert (m.interval.method, m.interval.side, m.interval.confidence_level) == (method, side, 0.9)
     # the redrawn calibration error lies above the observed one (noise adds to it), so its quantiles may all do so
     sound(m, contains=method not in ("percentile", "bca") and not (metric == "ece" and method == "studentized"))
     low, high = m.row.interval.low, m.row.interval.high
     if side != "two" and method != "hdi":  # the shortest interval has no fixed share in its tails
-        both = ask(metric, interval=method, draws=500, confidence_level=0.8).interval
+        both = ask(metric, interval=method, draws=150, confidence_level=0.8).interval
         assert both is not None
         one, other = (low, both.low) if side == "lower" else (high, both.high)
         assert one == pytest.approx(other, abs=1e-9)  # a one-sided bound at 90% is the end of the two-sided 80%

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,11 +32,24 @@ def answer(question):
 """
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three tasks with references that have nine of ten right."""
+    home = tmp_path_factory.mktemp("made")
+    with contextlib.chdir(home):
+        make_references()
+    return home
+
+
+@pytest.fixture
+def place(tmp_path: Path, made_once: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made_once, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def make_references() -> None:
     for name in TASKS:
         rows = [{"id": f"{name}-{i}", "q": f"{name} {i}", "y": "yes"} for i in range(N)]
         Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -43,7 +58,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         sy.record("ref.jsonl", task=name, model="m", deterministic=True)
         Path("ref.jsonl").unlink()
         Path("ref.jsonl.run").unlink()
-    return tmp_path
 
 
 @pytest.fixture
@@ -213,6 +227,11 @@ def test_what_does_not_fit_is_refused_before_the_first_question(
     asked = model().calls
     with pytest.raises(UsageError, match=said):
         sy.run_suite(suite(**given), until="decided")
+    assert not asked
+
+
+def test_what_no_suite_does_is_refused_before_the_first_question(place: Path, model: Callable[..., Any]) -> None:
+    asked = model().calls
     with pytest.raises(UsageError, match="decided"):
         sy.run_suite(suite(), max_calls=5)
     with pytest.raises(UsageError, match="A whole suite stops with until='decided' alone"):

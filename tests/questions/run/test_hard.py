@@ -151,9 +151,10 @@ def test_the_same_model_passes_or_stays_in_doubt_and_a_broken_one_is_found(place
     assert healthy.verdict in ("pass", "inconclusive")
     if rule not in ("e-mcnemar", "e-process", "sprt"):  # an SPRT of disagreements learns nothing where there are none
         assert healthy.verdict == "pass", healthy.conclusion
-    broken = judged(task_of(), place, hopeless, **options)
+    broken = judged(task_of(), place, poor, **options)
     assert broken.verdict == "regression", broken.conclusion
-    assert judged(task_of(), place, poor, **options).verdict == "regression"
+    if not RULES[rule]:
+        assert judged(task_of(), place, hopeless, **options).verdict == "regression"
 
 
 @pytest.mark.parametrize("rule", ["mcnemar", "e-mcnemar", "sprt"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from cases import seldom
 from questions.suite.test_budget import Nights
 from steelyard.estimate.past.nights import nights_of, replay
 from steelyard.history.store import open_history
@@ -18,9 +19,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_two_months_and_a_loss() -> None:
+@pytest.mark.parametrize("many", [20, *seldom(45)])
+def test_two_months_and_a_loss(many: int) -> None:
     nights = Nights(tasks=2, items=60, runs=3, noise=0.03, seed=11)
-    quiet = nights.several(45)
+    quiet = nights.several(many)
     assert sum(one.nights.alarm for one in quiet if one.nights) == 0
     nights.break_items(0, 12)
     found = nights.several(4)

@@ -95,14 +95,14 @@ AGREE = [
 
 @pytest.mark.parametrize(("form", "classes", "kind", "order", "ids"), AGREE)
 def test_the_engine_and_the_items_agree(tmp_path: Path, order: str, form: tuple[str, str], classes: Any, kind: str, ids: str) -> None:
-    names = [f"item-{i * 7919 % 100_003}" if ids == "text" else i * 7919 % 100_003 for i in range(3000)]
+    names = [f"item-{i * 7919 % 100_003}" if ids == "text" else i * 7919 % 100_003 for i in range(2100)]  # more than a row group
     classes = tuple(abs(c) for c in classes) if kind == "UTINYINT" else classes
     kinds = ("VARCHAR" if ids == "text" else "BIGINT", kind)
     a, b = two_files(tmp_path, names, form=form, order=order, classes=classes, kinds=kinds, seed=len(kind))
     same(joint(opened(a), opened(b)), by_items(a, b))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_unmatched_ids_and_conflicting_truths_are_counted_with_examples(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     ids = [f"i{draw.randrange(10**6)}-{i}" for i in range(2500)]
@@ -180,9 +180,13 @@ def test_declared_labels(tmp_path: Path) -> None:
 # ---- ids that are not right ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("aligned", [True, False])
-@pytest.mark.parametrize("ids", [["x", "y", "y", "w"], ["1", "1", "1", "1"], ["a", "b", "c", None], [None, "b", "c", "d"]])
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("ids", "aligned", "turned"),
+    [
+        *[(["x", "y", "y", "w"], True, False), (["x", "y", "y", "w"], False, True), (["1", "1", "1", "1"], True, True)],
+        *[(["a", "b", "c", None], True, True), (["a", "b", "c", None], False, False), ([None, "b", "c", "d"], False, True)],
+    ],
+)
 def test_duplicate_and_missing_ids_are_refused_as_ever(tmp_path: Path, ids: list[Any], aligned: bool, turned: bool) -> None:
     good = ids if aligned else ["b", "x", "y", "1"]
     a, b = (save(tmp_path / f"{x}.parquet", NAMES, [(i, "u", "v") for i in own]) for x, own in (("a", ids), ("b", good)))
@@ -347,6 +351,7 @@ def large(folder: Path, *, scored: bool, order: str, n: int = 3000) -> tuple[Pat
         (metric, scored, ("same", "shuffled")[(i + scored) % 2])
         for i, metric in enumerate((None, "accuracy", "error", "macro_f1", "mcc"))
         for scored in (False, True)
+        if metric in (None, "macro_f1") or scored == i % 2
     ],
 )
 def test_a_comparison_is_the_same_either_way(
