@@ -18,7 +18,19 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.history.entries import utc
 from steelyard.history.schema import LISTS, MAKE_NIGHTS, NIGHT_VALUES, NIGHTS, WATCHES
-from steelyard.history.store import History, MadeRun, Packed, chunks, damaged, pack, unpack_list, unpack_rows
+from steelyard.history.store import (
+    History,
+    MadeRun,
+    Packed,
+    chunks,
+    damaged,
+    database_of,
+    insert_run,
+    keep_list,
+    pack,
+    unpack_list,
+    unpack_rows,
+)
 
 REFERENCE, JOINED, NIGHT, AGAIN, ACCEPTED, FIXED = ("reference", "joined", "night", "again", "accept", "fixed")
 COLUMNS = ("id", "series", "place", "kind", "night", "time", "by", "commit", "facts", "decision")
@@ -111,7 +123,7 @@ def add_events(
     `PlaceTakenError`: another writer was faster. The tables are made when the first night wants them.
     """
     series = events[0].series
-    place, parcel = history._place, parcel or ValueParcel()
+    place, parcel = database_of(history), parcel or ValueParcel()
     if not place.has_table(WATCHES):
         with place.changing_tables():
             for table in MAKE_NIGHTS:
@@ -127,15 +139,15 @@ def add_events(
             if not place.run(f'SELECT 1 FROM {NIGHTS} WHERE "id" = ?', [event.id]):
                 raise PlaceTakenError
         for digest, (n, data) in parcel.lists.items():
-            history._keep_list(digest, n, data)
+            keep_list(history, digest, n, data)
         for packed in parcel.values.values():
-            history._keep_list(packed.items, packed.n, packed.ids)
+            keep_list(history, packed.items, packed.n, packed.ids)
             place.run(
                 f'INSERT INTO {NIGHT_VALUES} ("digest", "items", "packing", "scores") VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
                 [packed.digest, packed.items, packed.packing, packed.scores],
             )
         for made in runs:
-            history._insert(made)
+            insert_run(history, made)
         if state is not None:
             place.run(f'DELETE FROM {WATCHES} WHERE "series" = ?', [series])
             place.run(f'INSERT INTO {WATCHES} ("series", "place", "state") VALUES (?, ?, ?)', [series, events[-1].place, state])
@@ -146,25 +158,25 @@ def add_events(
 
 def series_names(history: History) -> list[str]:
     """The series of nights that there are, in order of their names."""
-    if not history._place.has_table(NIGHTS):
+    if not database_of(history).has_table(NIGHTS):
         return []
-    return [str(name) for (name,) in history._place.run(f'SELECT DISTINCT "series" FROM {NIGHTS} ORDER BY "series"')]
+    return [str(name) for (name,) in database_of(history).run(f'SELECT DISTINCT "series" FROM {NIGHTS} ORDER BY "series"')]
 
 
 def events_of(history: History, series: str, *, after: int = -1) -> list[NightEvent]:
     """The events of a series behind a place, in their order."""
     name = check_series(series)
-    if not history._place.has_table(NIGHTS):
+    if not database_of(history).has_table(NIGHTS):
         return []
-    rows = history._place.run(f'SELECT {_names()} FROM {NIGHTS} WHERE "series" = ? AND "place" > ? ORDER BY "place"', [name, after])
+    rows = database_of(history).run(f'SELECT {_names()} FROM {NIGHTS} WHERE "series" = ? AND "place" > ? ORDER BY "place"', [name, after])
     return [_event(row) for row in rows]
 
 
 def state_of(history: History, series: str) -> tuple[int, bytes] | None:
     """The state of a series as it was kept, and the place of the last event in it. It is a cache: who cannot use it replays."""
-    if not history._place.has_table(WATCHES):
+    if not database_of(history).has_table(WATCHES):
         return None
-    rows = history._place.run(f'SELECT "place", "state" FROM {WATCHES} WHERE "series" = ?', [series])
+    rows = database_of(history).run(f'SELECT "place", "state" FROM {WATCHES} WHERE "series" = ?', [series])
     return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
 
 
@@ -174,7 +186,7 @@ def values_of(history: History, named: Iterable[Mapping[str, Any]]) -> dict[tupl
     lists = _lists(history, {contents for _, contents in wanted if contents is not None})
     found: dict[str, tuple[Sequence[str], Sequence[float]]] = {}
     for some in chunks(sorted({values for values, _ in wanted})):
-        rows = history._place.run(
+        rows = database_of(history).run(
             f'SELECT v."digest", v."items", l."n", l."ids", v."packing", v."scores" FROM {NIGHT_VALUES} v '
             f'JOIN {LISTS} l ON l."digest" = v."items" WHERE v."digest" IN ({", ".join("?" * len(some))})',
             some,
@@ -200,7 +212,7 @@ def check_series(name: Any) -> str:
 def _lists(history: History, digests: set[str]) -> dict[str, list[str | None]]:
     out: dict[str, list[str | None]] = {}
     for some in chunks(sorted(digests)):
-        rows = history._place.run(f'SELECT "digest", "ids" FROM {LISTS} WHERE "digest" IN ({", ".join("?" * len(some))})', some)
+        rows = database_of(history).run(f'SELECT "digest", "ids" FROM {LISTS} WHERE "digest" IN ({", ".join("?" * len(some))})', some)
         out |= {str(digest): unpack_list(data) for digest, data in rows}
     return out
 

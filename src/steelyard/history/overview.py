@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.errors import UsageError
 from steelyard.history.entries import canonical
 from steelyard.history.schema import RUNS
-from steelyard.history.store import History, page_query, run_of
+from steelyard.history.store import History, database_of, page_query, run_of
 from steelyard.results.history import PastRun
 
 SERIES = '"task", "model", "metric", "spec"'
@@ -67,18 +67,18 @@ def series_page(
         newest = 'ORDER BY r."time" DESC, r."id" DESC LIMIT 1'
         found += f' WHERE (SELECT r."verdict" FROM {RUNS} r WHERE {_SAME} AND r."verdict" IS NOT NULL {newest}) = ?'
         values.append(verdict)
-    with history._place.reading():
+    with database_of(history).reading():
         sql = f"SELECT {SERIES}, many, COUNT(*) OVER () {found} ORDER BY newest DESC, {last} DESC LIMIT ? OFFSET ?"
-        rows = history._place.run(sql, [*values, limit, skip])
+        rows = database_of(history).run(sql, [*values, limit, skip])
         # Beyond the end nobody brings the number of series along.
-        total = int(rows[0][5]) if rows else int(history._place.run(f"SELECT COUNT(*) {found}", values)[0][0])
+        total = int(rows[0][5]) if rows else int(database_of(history).run(f"SELECT COUNT(*) {found}", values)[0][0])
         return [_line(history, row, drawn) for row in rows], total
 
 
 def _line(history: History, row: tuple[Any, ...], drawn: int) -> SeriesLine:
     task, model, metric, spec = map(str, row[:4])
     where = [(f'"{name}" = ?', value) for name, value in (("task", task), ("model", model), ("metric", metric), ("spec", spec))]
-    newest = history._place.run(page_query(where, PICTURED), [*(value for _, value in where), drawn])
+    newest = database_of(history).run(page_query(where, PICTURED), [*(value for _, value in where), drawn])
     runs = tuple(run_of(PICTURED, each) for each in reversed(newest))
     return SeriesLine(task=task, model=model, spec=json.loads(spec), metric=metric, runs=int(row[4]), newest=runs)
 
@@ -91,7 +91,7 @@ def names_in(history: History, column: str) -> list[str]:
     found: list[str] = []
     while len(found) < MOST:
         after = f' WHERE "{column}" > ?' if found else ""
-        row = history._place.run(f'SELECT MIN("{column}") FROM {RUNS}{after}', found[-1:])
+        row = database_of(history).run(f'SELECT MIN("{column}") FROM {RUNS}{after}', found[-1:])
         if row[0][0] is None:
             break
         found.append(str(row[0][0]))
@@ -104,5 +104,5 @@ def before(history: History, run: PastRun) -> PastRun | None:
         f'SELECT "id" FROM {RUNS} WHERE "task" = ? AND "model" = ? AND "spec" = ? AND "metric" = ? AND ("time", "id") < (?, ?) '
         'ORDER BY "time" DESC, "id" DESC LIMIT 1'
     )
-    rows = history._place.run(sql, [run.task, run.model, canonical(run.spec), run.metric, run.time, run.id])
+    rows = database_of(history).run(sql, [run.task, run.model, canonical(run.spec), run.metric, run.time, run.id])
     return history.run(str(rows[0][0])) if rows else None

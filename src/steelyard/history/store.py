@@ -503,6 +503,21 @@ def chunks(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[start : start + NAMES_AT_ONCE] for start in range(0, len(names), NAMES_AT_ONCE)]
 
 
+def database_of(history: History) -> HistoryDatabase:
+    """Where a history lies, for what is kept beside its runs. It is no method: who has a history can add to it, and no more."""
+    return history._place
+
+
+def insert_run(history: History, made: MadeRun) -> None:
+    """Within a transaction: a run and its items."""
+    history._insert(made)
+
+
+def keep_list(history: History, digest: str, n: int, ids: bytes) -> None:
+    """Within a transaction: a packed list, by its digest, once."""
+    history._keep_list(digest, n, ids)
+
+
 def has_run(history: History, id_: str) -> bool:
     """Whether there is a run of this whole id."""
     with history._place.reading():

@@ -12,6 +12,8 @@ import pytest
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.past.nights import (
+    NightBudget,
+    StoredNight,
     nights_of,
     replay,
     state_as_kept,
@@ -32,6 +34,8 @@ from steelyard.history.nights import (
     state_of,
 )
 from steelyard.history.store import History, open_history
+from steelyard.infer.nights.answers import TaskRun
+from steelyard.infer.nights.watch import Night
 
 BUDGET = {"false_alarms_per_year": 1.0, "runs_per_year": 365.0, "confirm": False, "target": "items"}
 ITEMS = [f"q{i}" for i in range(60)]
@@ -175,3 +179,30 @@ def test_values_come_back_as_they_were_added(tmp_path: Path) -> None:
     assert list(second.values) == [1.0, 0.0]  # type: ignore[arg-type]
     assert first.ids is second.ids
     assert first.contents is second.contents
+
+
+def test_nights_from_before_a_change_was_asked_about_again_are_replayed_as_they_were_decided() -> None:
+    """How long a *changed* is asked about is stored with each night; nights without it were asked about once."""
+    rng = np.random.default_rng(7)
+    right = rng.random((4, 100)) < 0.8
+
+    def run(name: str, worse: bool) -> Night:
+        usual = right.copy()
+        usual[0, np.flatnonzero(right[0])[: 6 * worse]] = False
+        values = usual ^ (rng.random((4, 100)) < 0.015)
+        return Night(run=name, tasks={f"t{j}": TaskRun(ids=[str(i) for i in range(100)], values=values[j]) for j in range(4)})
+
+    runs = [run(f"n{i}", worse=i >= 20) for i in range(40)]
+    said = {"time": "2026-11-01T00:00:00Z"}
+    first = StoredNight(id="r", place=0, kind=REFERENCE, reference=tuple(runs[:3]), **said)
+
+    def series(**budget: Any) -> list[StoredNight]:
+        made = NightBudget(**BUDGET, **budget)
+        return [first] + [StoredNight(id=n.run, place=i, kind=NIGHT, night=n, budget=made, **said) for i, n in enumerate(runs[3:], 1)]
+
+    before, now = ([one.verdict for one in replay(series(**asked)).decisions] for asked in ({}, {"ask_again": 30}))
+    assert before.count("changed") == 1
+    assert "regression" not in before
+    assert now.index("regression") > now.index("changed") == before.index("changed")
+    mixed = [*series()[:26], *series(ask_again=30)[26:]]  # a new version from some night after the change on
+    assert [one.verdict for one in replay(mixed).decisions] == before

@@ -36,12 +36,16 @@ STATE = 1  # the format of a kept state
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightBudget:
-    """How many false alarms a year a night was judged with, of how many runs a year; and what the alarm is about: items or runs."""
+    """How many false alarms a year a night was judged with, of how many runs a year; and what the alarm is about: items or runs.
+
+    ask_again: for how many nights a *changed* is tested for new items again. Nights from before that was done have none.
+    """
 
     false_alarms_per_year: float = 1.0
     runs_per_year: float = 365.0
     confirm: bool = False
     target: str = "items"
+    ask_again: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +169,7 @@ def step(
         assert one.night is not None
         budget = one.budget
         own = {"false_alarms": budget.false_alarms_per_year, "runs_per_year": budget.runs_per_year, "target": budget.target}
-        watch.settle(**{**own, **other})
+        watch.settle(**{**own, "ask_again": budget.ask_again, **other})
         return watch, watch.judge_twice(one.night) if budget.confirm else watch.judge(one.night)
     if one.kind == AGAIN:
         if watch.pending is None:  # with other settings it did not have to be run again

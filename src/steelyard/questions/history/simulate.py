@@ -18,6 +18,7 @@ from steelyard.history.nights import ACCEPTED, FIXED
 from steelyard.history.overview import MOST, SeriesLine, series_page
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
+from steelyard.infer.nights.watch import ASK_AGAIN
 from steelyard.options import documented, number, whole
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
@@ -134,7 +135,7 @@ def _ordinary(
     warnings: list[str],
 ) -> tuple[str, list[StoredNight]]:
     """(a name, the stored runs of the tasks that are meant as nights)."""
-    budget = NightBudget(target=target or "items")
+    budget = NightBudget(target=target or "items", ask_again=ASK_AGAIN)
     where: dict[str, Any] = {"directory": directory, "config": config}
     if suite is None:
         name = " ".join(one for one in (task, model) if one is not None)

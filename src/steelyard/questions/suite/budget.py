@@ -226,6 +226,7 @@ def _judged(
     `PlaceTakenError`: another writer was faster.
     """
     from steelyard.estimate.past.nights import decision_as_plain, decision_of, state_as_kept, step, stored_as_given, watch_of
+    from steelyard.infer.nights.watch import ASK_AGAIN
 
     watch, events = watch_of(store, asked.series)
     if (before := next((event for event in events if event.kind == NIGHT and event.night == name), None)) is not None:
@@ -258,7 +259,7 @@ def _judged(
         "tasks": {key: {**facts[key], **parcel.add(one.tonight), "reference": digests[key]} for key, one in values.items()},
         "deterministic": sorted(key for key, one in values.items() if one.deterministic),
         "members": list(members),
-        "budget": {**{k: v for k, v in asdict(budget).items() if k != "series"}, "target": target},
+        "budget": {**{k: v for k, v in asdict(budget).items() if k != "series"}, "target": target, "ask_again": ASK_AGAIN},
     }
     place = following + len(added)
     event = NightEvent(series=asked.series, place=place, kind=NIGHT, night=name, by=by, commit=commit, facts=said, time=utc())
@@ -651,6 +652,8 @@ def sentence_of(night: SuiteNights) -> str:
         if night.unacknowledged:
             return f"Regression{since}, not acknowledged: steelyard history ack --series {shlex.quote(night.series)} --fixed or --accept."
         named = f"worse: {', '.join(night.named)}" if night.named else "no single task can be named"
+        if not (night.alarm or night.confirm):  # after a *changed*
+            weighed = "shown for new items by all nights since"
         return f"Regression{since}: {named} ({weighed})."
     if night.verdict == "changed":
         example = f", e.g. {night.fell[0]['item']} of {night.fell[0]['task']}" if night.fell else ""
