@@ -350,23 +350,37 @@ def _sum_by(gamma: Array, index: npt.NDArray[np.int64], k: int) -> Array:
     order = np.argsort(index, kind="stable")
     present, first = np.unique(index[order], return_index=True)
     out = np.zeros((len(gamma), k + 1))
-    out[:, present] = np.add.reduceat(gamma[:, order], first, axis=1)
+    out[:, present] = np.add.reduceat(gamma if (order[1:] > order[:-1]).all() else gamma[:, order], first, axis=1)
     return out[:, :k]
 
 
 def _broken(mass: float, draws: int, k: int, stream: np.random.Generator) -> Array:
     """A Gamma(mass) total per draw and truth, broken into the sticks of a Dirichlet process; 1e-6 of it is on the last."""
     sticks = math.ceil(math.log(1e-6) / math.log(mass / (1 + mass)))
-    rest = np.cumprod(stream.random((sticks, draws, k)) ** (1 / mass), axis=0)
+    rest = stream.random((sticks, draws, k))
+    if mass != 1:
+        rest **= 1 / mass
+    np.cumprod(rest, axis=0, out=rest)
     rest[-1] = 0.0
-    return np.asarray(-np.diff(rest, axis=0, prepend=1.0) * stream.standard_gamma(mass, (draws, k)))
+    stick = np.empty_like(rest)
+    np.subtract(1.0, rest[0], out=stick[0])
+    np.subtract(rest[:-1], rest[1:], out=stick[1:])
+    stick *= stream.standard_gamma(mass, (draws, k))
+    return stick
 
 
 def _placed(stick: Array, stream: np.random.Generator) -> tuple[Array, Array]:
     """Hits and predictions of one system when each stick falls on the right class or on a wrong one, evenly."""
     _, draws, k = stick.shape
-    right = stream.random(stick.shape) < 0.5
-    wrong = (np.arange(k) + 1 + (stream.random(stick.shape) * (k - 1)).astype(int)) % k
-    place = np.arange(draws)[:, None] * k + np.where(right, np.arange(k), wrong)
+    room = stream.random(stick.shape)  # worked on where it is: fresh memory costs more than the arithmetic
+    right = room < 0.5
+    stream.random(out=room)
+    room *= k - 1
+    place = room.astype(np.int64)  # how far beyond the next class a wrong answer lies
+    place += 1
+    place *= ~right
+    place += np.arange(k)
+    np.subtract(place, k, out=place, where=place >= k)
+    place += np.arange(draws)[:, None] * k
     predictions: Array = np.bincount(place.ravel(), stick.ravel(), draws * k).reshape(draws, k).astype(float)
-    return (stick * right).sum(0), predictions
+    return np.multiply(stick, right, out=room).sum(0), predictions
