@@ -354,3 +354,31 @@ def test_labels_compare_as_their_names_do() -> None:
     truth = Labels(np.array([0, 1, 1, -1]), ("a", "b"))
     said = Labels(np.array([1, 0, -1, -1]), ("b", "a"))
     assert same_label(truth, said).tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize(("labels", "drawn"), [(2_000, False), (300, True)])
+@pytest.mark.parametrize("metric", ["macro_f1", "macro_jaccard", "balanced_accuracy"])
+def test_nothing_is_drawn_where_no_sample_could_have_a_value(
+    labels: int, drawn: bool, metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of labels with an item each hardly a sample has all: it is known beforehand that there is no interval, and the answer is the same."""
+    asked: list[int] = []
+    redraw = bootstrap.redraw
+
+    def counted(count: Any, draws: int, rng: Any) -> Any:
+        asked.append(draws)
+        return redraw(count, draws, rng)
+
+    monkeypatch.setattr(bootstrap, "redraw", counted)
+    truth, said, other = answers(labels, 2_000)
+    found = sy.measure(truth, said, metric=metric, draws=2_000)
+    assert bool(asked) == drawn
+    if not drawn:
+        assert found.row.interval is None
+        assert f"{metric}: no interval: {labels:,} of {labels:,} classes have fewer than 10 items" in found.warnings
+        assert sy.compare(truth, said, other, metric=metric, draws=200).baseline.interval is None
+        assert not asked
+        with pytest.raises(sy.UsageError, match="number of draws"):
+            sy.measure(truth, said, metric=metric, draws=10)
+        sy.measure(truth, said, metric=metric, absent="zero", draws=200)
+        assert asked, "a class that counts as 0 leaves no sample without a value"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
@@ -118,6 +116,8 @@ def _interval(
     statistic = metric.of_table(label, settings.absent)
     if settings.interval is None and method == "delta":
         return _first_order(metric, statistic, counts, settings, warnings, "", name, "")
+    if method != "delta" and _never_defined(metric, counts, settings):
+        return _first_order(metric, statistic, counts, settings, warnings, method, name, "")
     if method == "delta":
         found = attempt(lambda: (*table.delta(counts, statistic, level, side), 0))
     else:
@@ -162,6 +162,20 @@ def _small(metric: Metric, counts: Counts) -> int:
         return 0
     small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
     return small if 2 * small > counts.classes else 0
+
+
+NEVER = 1e-9  # redrawn samples with a value that can be expected at most: then none need be drawn to know that there will be none
+
+
+def _never_defined(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
+    """Whether redrawn samples would have no value, and no interval would be given for it: then nothing need be drawn."""
+    if not isinstance(metric, LabelMetric) or not metric.needs_every_class(settings.absent) or not _small(metric, counts):
+        return False
+    from steelyard.infer.intervals.table import share_with_every_class
+    from steelyard.infer.resampling.bootstrap import check_draws
+
+    check_draws(settings.draws, settings.confidence_level, settings.side)
+    return share_with_every_class(counts) * settings.draws < NEVER
 
 
 def _first_order(
@@ -305,15 +319,13 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     from steelyard.infer.posterior import metrics as posterior
 
     refuse_unknown_negatives(metric, counts, label)
-    proportion = metric.proportion(counts, label)
     of_labels = metric if isinstance(metric, LabelMetric) else None
     if label is not None and of_labels is not None and of_labels.posterior is not None:
         hit, truth, predicted, _ = counts.class_margins(label)
-        make: dict[str, Callable[..., Posterior]] = {
-            "f-beta": partial(posterior.f_beta_posterior, beta=metric.parameter or 1.0),
-            "jaccard": posterior.jaccard_posterior,
-        }
-        return make[of_labels.posterior](hit, predicted - hit, truth - hit, prior=prior)
+        if of_labels.posterior == "jaccard":
+            return posterior.jaccard_posterior(hit, predicted - hit, truth - hit, prior=prior)
+        return posterior.f_beta_posterior(hit, predicted - hit, truth - hit, beta=metric.parameter or 1.0, prior=prior)
+    proportion = metric.proportion(counts, label)
     pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
     if proportion is not None and (proportion.through is None or pooled):
         k, n = proportion.of(counts)

@@ -56,6 +56,10 @@ class LabelMetric(Metric):
         """The simple mean of the recalls of all classes."""
         return self.joined == "macro" and self.ratio == table.RECALL
 
+    def needs_every_class(self, absent: str | None) -> bool:
+        """Whether it has no value without an item of each class, as truth or as prediction."""
+        return self.joined == "macro" and absent is None and self.ratio is not None and not self.ratio.denominator[3]
+
     @property
     def needs_negatives(self) -> bool:
         return self.joined is not None or self.ratio is None or _counts_negatives(self.ratio)

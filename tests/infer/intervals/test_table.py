@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ from sklearn import metrics as sk
 import steelyard as sy
 from by_name import statistic
 from oracles import central_differences
-from steelyard.infer.intervals.table import delta, delta_error
+from steelyard.infer.intervals.table import delta, delta_error, share_with_every_class
 from steelyard.infer.normal import wald
 from steelyard.infer.resampling.bootstrap import Cells, Degenerate
 from steelyard.tally.counts import Counts
@@ -108,3 +109,17 @@ def test_strays_are_wrong_answers_in_the_error_too() -> None:
     outside = delta_error(Counts.table(cells, labels=["a", "b"]), one)
     inside = delta_error(Counts.table(cells), statistic("recall", average_of="macro", absent="skip"))
     assert outside == pytest.approx(inside, abs=1e-15)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=5))
+def test_the_share_of_samples_with_every_class_is_never_larger_than_said(items: list[tuple[int, int]]) -> None:
+    """Held against all samples of so few items, each as probable as any other."""
+    table = np.zeros((4, 4), int)
+    for truth, said in items:
+        table[truth, said] += 1
+    every = {*itertools.chain(*items)}
+    samples = [{*itertools.chain(*sample)} == every for sample in itertools.product(items, repeat=len(items))]
+    kept = sorted(every)
+    counts = Counts.table(table[np.ix_(kept, kept)].tolist())
+    assert share_with_every_class(counts) >= np.mean(samples) - 1e-12

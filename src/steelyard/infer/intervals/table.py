@@ -51,6 +51,31 @@ def table_bootstrap(
     return (*ends, undefined)
 
 
+def share_with_every_class(counts: Counts) -> float:
+    """At most this share of redrawn tables has an item of every class, as truth or as prediction.
+
+    Formula: classes of which no item is an item of two have counts that are negatively associated, so the chance that all of them occur is
+    at most the product of 1 - (1 - m/n)^n, m the items of a class. Such classes are picked in the order of their size, smallest first.
+    Assumes: independent items. Reference: JoagDevProschan1983.
+
+    >>> share_with_every_class(Counts.table([[1, 0], [0, 1]])), share_with_every_class(Counts.table([[50, 0], [0, 50]])) > 1 - 1e-14
+    (0.5625, True)
+    """
+    truth, prediction, count = counts.arrays()
+    known, other = prediction < counts.classes, truth != prediction
+    items = np.bincount(truth, count, counts.classes) + np.bincount(prediction[known & other], count[known & other], counts.classes)
+    mixed: dict[int, set[int]] = {}  # the classes that a class has an item in common with
+    for one, two in zip(truth[known & other].tolist(), prediction[known & other].tolist(), strict=True):
+        mixed.setdefault(one, set()).add(two)
+        mixed.setdefault(two, set()).add(one)
+    picked: set[int] = set()
+    for label in np.argsort(items, kind="stable").tolist():
+        if picked.isdisjoint(mixed.get(label, ())):
+            picked.add(label)
+    n = float(count.sum())
+    return float(np.prod(1 - (1 - items[sorted(picked)] / n) ** n))
+
+
 def delta_error(counts: Counts, statistic: TableStatistic) -> float:
     """The delta-method standard error of a table metric: sqrt(sum_c (count_c / n) IF_c^2 / n).
 

@@ -102,10 +102,10 @@ def f_beta_posterior(tp: int, fp: int, fn: int, *, beta: float, prior: float = 0
     """
     if not 0 < beta < math.inf:
         raise UsageError("cannot use beta", got=repr(beta), need="a finite number above 0")
+    if beta == 1:
+        return f1_posterior(tp, fp, fn, prior=prior)
     tp, fp, fn = whole(tp, "tp"), whole(fp, "fp"), whole(fn, "fn")
     cell, _ = prior_pair(prior)
-    if beta == 1:
-        return f1_posterior(tp, fp, fn, prior=cell)
     return FBetaPosterior(tp + cell, fp + cell, fn + cell, beta=beta, prior=f"Dirichlet({cell:g}) on TP, FP, FN")
 
 

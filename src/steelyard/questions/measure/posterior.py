@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from steelyard.declared.measure import OPTIONS
@@ -54,5 +56,11 @@ def posterior(
             need="one class",
             hint=f"{asked.name.removeprefix('each_')} with positive=",
         )
-    settings = settle(draws=draws, seed=seed, prior=prior, positive=positive, absent=absent)
+    usual = (
+        type(draws) is type(seed) is int and type(prior) is float and type(positive) in (str, NoneType) and type(absent) in (str, NoneType)
+    )
+    settings = (_settled_once if usual else settle)(draws=draws, seed=seed, prior=prior, positive=positive, absent=absent)
     return posterior_of(asked, class_of(asked, table, settings), table, settings.prior, settings)
+
+
+_settled_once = lru_cache(maxsize=64)(settle)  # a posterior takes less time than checking its options, which seldom change
