@@ -7,6 +7,7 @@ command says them in its flags (`--theta 0.01`).
 from __future__ import annotations
 
 import copy
+import operator
 import os
 import re
 import sys
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -113,6 +114,8 @@ def in_flags(sentence: str, command: click.Command) -> str:
     ...     click.Option(["--theta"]), click.Option(["--update"], is_flag=True), click.Option(["--id"])]))
     'use --theta 0.01 or --update, name it with --id.'
     """
+    if "=" not in sentence and not _REFUSED.match(sentence):
+        return sentence
     known = {param.name: param for param in command.params if isinstance(param, click.Option)}
 
     def flag(found: re.Match[str]) -> str:
@@ -130,19 +133,44 @@ def in_flags(sentence: str, command: click.Command) -> str:
 
 
 def warned_in_flags(result: Any, command: click.Command) -> Any:
-    """A result whose warnings and hints, and those of results inside it, name flags of this command instead of parameters of Python."""
+    """A result whose warnings and hints, and those of results inside it, name flags of this command instead of parameters of Python.
+
+    What says nothing of the kind stays the object it was.
+    """
     if isinstance(result, tuple):
-        return tuple(warned_in_flags(each, command) for each in result)
-    if not is_dataclass(result) or isinstance(result, type):
+        if not any(_may_warn(kind) for kind in set(map(type, result))):
+            return result
+        parts = [warned_in_flags(each, command) for each in result]
+        return result if all(map(operator.is_, parts, result)) else tuple(parts)
+    changed: dict[str, Any] = {}
+    kind: Any = type(result)
+    for name in _field_names(kind):
+        value = getattr(result, name)
+        of: Any = type(value)
+        if name in ("warnings", "hints"):
+            told: Any = tuple(in_flags(sentence, command) for sentence in value)
+            told = value if told == value else told
+        else:
+            told = warned_in_flags(value, command) if _may_warn(of) else value
+        if told is not value:
+            changed[name] = told
+    if not changed:
         return result
     said = copy.copy(result)
-    for field in fields(result):
-        value = getattr(result, field.name)
-        if field.name in ("warnings", "hints"):
-            object.__setattr__(said, field.name, tuple(in_flags(sentence, command) for sentence in value))
-        elif isinstance(value, tuple) or is_dataclass(value):
-            object.__setattr__(said, field.name, warned_in_flags(value, command))
+    for name, told in changed.items():
+        object.__setattr__(said, name, told)
     return said
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+@cache
+def _may_warn(kind: type) -> bool:
+    """Whether a warning may be inside something of this type."""
+    return issubclass(kind, tuple) or is_dataclass(kind)
 
 
 def _as_typed(param: click.Option, value: str) -> str:

@@ -113,6 +113,8 @@ def with_context(items: Sequence[Mapping[str, Any]], baseline: Source | None, ca
     ids = {str(item["id"]) for item in items[:EXPLAINED]}
     sides = {"baseline": baseline, "candidate": candidate}
     found = {side: {} if source is None or not ids else context_of(source, ids) for side, source in sides.items()}
+    if not any(found.values()):
+        return [dict(item) for item in items]
     out: list[dict[str, Any]] = []
     for item in items:
         told = {side: known.get(str(item["id"]), {}) for side, known in found.items()}

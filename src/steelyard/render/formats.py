@@ -49,14 +49,16 @@ def _indented(value: Any, line: str) -> str:
       "rows": []
     }
     """
+    if not value and type(value) in (dict, list, tuple):
+        return "{}" if type(value) is dict else "[]"
     kind, deeper = type(value), line + "  "
-    if kind is dict and value and all(type(key) is str for key in value):
+    if kind is dict and all(type(key) is str for key in value):
         told = [
             f"{encode_basestring(key)}: {_WRITTEN[type(each)](each) if type(each) in _WRITTEN else _indented(each, deeper)}"
             for key, each in value.items()
         ]
         return f"{{{deeper}{f',{deeper}'.join(told)}{line}}}"
-    if kind in (list, tuple) and value:
+    if kind in (list, tuple):
         told = [_WRITTEN[type(each)](each) if type(each) in _WRITTEN else _indented(each, deeper) for each in value]
         return f"[{deeper}{f',{deeper}'.join(told)}{line}]"
     return _by_library(value, line)

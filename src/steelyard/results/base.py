@@ -269,6 +269,8 @@ def plain(value: Any) -> Any:
     if kind in SCALARS:
         return value
     if kind is dict:
+        if SCALARS.issuperset(map(type, value.values())):
+            return value.copy()
         return {key: each if type(each) in SCALARS else plain(each) for key, each in value.items()}
     if hasattr(value, "to_dict"):
         return value.to_dict()
