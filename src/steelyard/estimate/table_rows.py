@@ -322,9 +322,9 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     of_labels = metric if isinstance(metric, LabelMetric) else None
     if label is not None and of_labels is not None and of_labels.posterior is not None:
         hit, truth, predicted, _ = counts.class_margins(label)
-        if of_labels.posterior == "jaccard":
-            return posterior.jaccard_posterior(hit, predicted - hit, truth - hit, prior=prior)
-        return posterior.f_beta_posterior(hit, predicted - hit, truth - hit, beta=metric.parameter or 1.0, prior=prior)
+        if of_labels.posterior == "f-beta":
+            return posterior.f_beta_posterior(hit, predicted - hit, truth - hit, beta=metric.parameter or 1.0, prior=prior)
+        return posterior.jaccard_posterior(hit, predicted - hit, truth - hit, prior=prior)
     proportion = metric.proportion(counts, label)
     pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
     if proportion is not None and (proportion.through is None or pooled):
