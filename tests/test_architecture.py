@@ -185,6 +185,18 @@ def test_a_check_of_a_number_loads_no_more_than_it_must(tmp_path: Path) -> None:
     assert len([name for name in loaded if name.startswith("steelyard.")]) < 90
 
 
+def test_a_measured_file_loads_no_more_than_it_must(tmp_path: Path) -> None:
+    """A small table of labels: no masked arrays of NumPy, no pictures, no temporary files; the same of two of them compared."""
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "id,truth,prediction\n" + "".join(f"{i},{'abc'[i % 3]},{'abc'[i * 7 % 11 % 3]}\n" for i in range(99)), encoding="utf-8"
+    )
+    for asked in (["measure", str(table)], ["compare", str(table), str(table)]):
+        loaded = loaded_by(f"from steelyard.cli.main import steelyard\nsteelyard({asked!r}, standalone_mode=False)")
+        assert "numpy" in loaded
+        assert not loaded & {"numpy.ma", "tempfile", "shutil", "html", "yaml", "scipy", "duckdb", "steelyard.render.pictures.plane"}, asked
+
+
 ROWS = "rows = [[{'id': i, 'truth': 'ab'[i % 2], 'prediction': 'ab'[i % 2 if i % k else i % 3 % 2]} for i in range(300)] for k in (5, 7)]"
 NO_SCIPY = {
     "a measurement": "sy.measure(rows[0])",

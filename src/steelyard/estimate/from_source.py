@@ -41,7 +41,7 @@ from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
-from steelyard.tally.design import from_codes, same_label, take
+from steelyard.tally.design import from_codes, present, same_label, take
 from steelyard.tally.spelling import label_order, told_of_look_alikes
 from steelyard.tally.sums import Sums
 
@@ -289,7 +289,7 @@ def _supports(items: Items) -> list[int]:
     weights = None if items.count is None else items.count[codes >= 0]
     many = np.bincount(codes[codes >= 0], weights=weights, minlength=len(names)).astype(np.int64).tolist()
     found = dict(zip(names, many, strict=True))
-    used = {items.prediction.names[i] for i in np.unique(items.prediction.codes) if i >= 0}
+    used = {items.prediction.names[i] for i in present(items.prediction.codes)}
     return [many for name, many in found.items() if many or name in used] + [0 for name in used if name not in found]
 
 

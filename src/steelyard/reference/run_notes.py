@@ -7,7 +7,6 @@ out.jsonl.journal    every answer, until the run is complete
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,6 +76,8 @@ def rows_paths(output: Path | None, models: int) -> list[Path | None]:
 
 def write_run(output: Path, rows: Sequence[Mapping[str, Any]], notes: RunNotes) -> None:
     """The rows, then the notes: each whole or not at all. Notes that are older than the rows are told by their digest."""
+    import hashlib
+
     text = redact("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     data = text.encode("utf-8", "backslashreplace")  # half a surrogate pair is no text, and must not cost a run
     write_atomic(output, data)
@@ -185,5 +186,7 @@ _HINT = "remove the notes to use the rows as those of any other run"
 
 
 def _digest(path: Path) -> str:
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

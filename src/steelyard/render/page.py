@@ -110,6 +110,11 @@ class Picture(PageBlock):
     def svg(self) -> str:
         return "" if self.drawing is None else self.drawing.svg()
 
+    @property
+    def shows_something(self) -> bool:
+        """Whether there would be an SVG, which a page in text never draws."""
+        return self.drawing is not None and self.drawing.known
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside(PageBlock):

@@ -173,12 +173,21 @@ def _paired_table(truth: Labels, prediction: Labels, width: int) -> IntArray:
     return out
 
 
+def present(codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """The codes that occur, in order, without the -1 of what is missing. `np.unique` would load NumPy's masked arrays for it.
+
+    >>> present(np.array([2, -1, 0, 2])).tolist()
+    [0, 2]
+    """
+    return np.flatnonzero(np.bincount(codes[codes >= 0]))
+
+
 def from_codes(
     truth: IntArray, prediction: IntArray, number: IntArray, truths: Sequence[str], predictions: Sequence[str], labels: Sequence[str] | None
 ) -> Counts:
     """A table from occupied cells whose codes refer to two lists of names."""
-    used_truths = {truths[i] for i in np.unique(truth)}
-    used = used_truths | {predictions[i] for i in np.unique(prediction)}
+    used_truths = {truths[i] for i in present(truth)}
+    used = used_truths | {predictions[i] for i in present(prediction)}
     stray_missing = used & {MISSING}  # an unanswered item is wrong, but "(missing)" is not a class
     names, classes = declared(labels, truths=used_truths, used=used - stray_missing)
     names += tuple(stray_missing)

@@ -200,3 +200,15 @@ def test_functions_of_sums_against_scipy(name: str) -> None:
     low, high, _ = resampled(sums, STATISTICS[name], "bca", 0.95, "two", draws=10_000, seed=0)
     tolerance = 1.5 * monte_carlo(wanted.standard_error, draws=10_000)  # BCa moves the levels into thinner tails
     assert (low, high) == pytest.approx((wanted.confidence_interval.low, wanted.confidence_interval.high), abs=tolerance)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(0, 1))
+def test_a_quantile_is_numpys_to_the_bit(values: list[float], share: float) -> None:
+    assert bootstrap.quantile(np.array(values), share) == float(np.quantile(np.array(values), share))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.025, 0.05, 0.5, 0.95, 0.975, 1 - 1e-17, 1.0])
+def test_the_usual_quantiles_of_many_draws_are_numpys(share: float) -> None:
+    drawn = np.random.default_rng(3).normal(size=10_000)
+    assert bootstrap.quantile(drawn, share) == float(np.quantile(drawn, share))

@@ -75,6 +75,22 @@ def refuse_undefined(found: int, drawn: int, confidence_level: float, side: str)
         raise Undefined(f"it is undefined in {drawn - found:,} of {drawn:,} redrawn samples")
 
 
+def quantile(values: FloatArray, share: float) -> float:
+    """The quantile between two order statistics, to the bit what `np.quantile` gives, which loads NumPy's masked arrays to find it.
+
+    Formula: at (n - 1) share, linear, from the nearer of the two. Undefined: no values. Reference: Hyndman1996, definition 7.
+
+    >>> quantile(np.array([3.0, 1.0, 2.0]), 0.75)
+    2.5
+    """
+    place = (len(values) - 1) * share
+    under = min(int(place), len(values) - 1)
+    over = min(under + 1, len(values) - 1)
+    low, high = np.partition(values, (under, over))[[under, over]].tolist()
+    part, gap = place - under, high - low
+    return float(high - gap * (1 - part) if part >= 0.5 else low + gap * part)
+
+
 def percentile(values: FloatArray, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
     """The quantiles of the redrawn values.
 
@@ -86,8 +102,7 @@ def percentile(values: FloatArray, confidence_level: float = 0.95, side: str = "
     """
     _refuse_constant(values)
     rest = tail(confidence_level, side)
-    low, high = np.quantile(values, [rest, 1 - rest])
-    return float(low), float(high)
+    return quantile(values, rest), quantile(values, 1 - rest)
 
 
 def bca(
@@ -124,8 +139,7 @@ def bca(
         if a * shifted >= 1:
             raise Degenerate("the acceleration leaves the quantile undefined")
         ends.append(STANDARD.cdf(z0 + shifted / (1 - a * shifted)))
-    low, high = np.quantile(values, ends)
-    return float(low), float(high)
+    return quantile(values, ends[0]), quantile(values, ends[1])
 
 
 def studentized(

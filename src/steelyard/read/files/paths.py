@@ -10,7 +10,6 @@ import re
 import shlex
 import stat
 import sys
-import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,6 +37,8 @@ class TemporaryFile:
 
     def __init__(self, suffix: str = "") -> None:
         try:
+            import tempfile
+
             handle, self.path = tempfile.mkstemp(prefix="steelyard-", suffix=suffix)
         except OSError as error:
             raise _no_room("make a temporary file", error) from None

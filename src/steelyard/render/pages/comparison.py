@@ -29,7 +29,6 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
-from steelyard.render.pictures.plane import Line, curve_plane, plane_of
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Row
 from steelyard.results.plan import Curve
@@ -93,6 +92,8 @@ def _difference(c: Comparison) -> Section | None:
 def _believed(c: Comparison, density: Curve | None) -> Section | None:
     blocks: list[PageBlock] = []
     if density is not None:
+        from steelyard.render.pictures.plane import curve_plane
+
         blocks.append(Picture(drawing=curve_plane(density, "Posterior of the difference")))
     if c.probability_candidate_better is not None:
         shares = [["better", _chance(c.probability_candidate_better)]]
@@ -203,6 +204,8 @@ def _splits(c: Comparison) -> Section | None:
     splits: Sequence[Mapping[str, Any]] = c.details.get("splits") or ()
     known = [(i, one) for i, one in enumerate(splits, 1) if one.get("baseline") is not None and one.get("candidate") is not None]
     if known:
+        from steelyard.render.pictures.plane import Line, plane_of
+
         lines = [
             Line(name=c.candidate.name, places=[(i, one["candidate"]) for i, one in known], dots=True),
             Line(name=c.baseline.name, places=[(i, one["baseline"]) for i, one in known], sort="goal", dots=True),

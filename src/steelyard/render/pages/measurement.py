@@ -42,7 +42,6 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.forest import Forest, bar
-from steelyard.render.pictures.plane import curve_plane
 from steelyard.render.terminal import axis_key
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.plan import Curve
@@ -166,7 +165,7 @@ def _by(block: RowGroup) -> Section:
             Estimates(breakdown=block),
             written,
             *([Sentences(said=[more], listed=False, seen=(MARKDOWN,))] if block.hidden else []),
-            Beside(pictures=[p for p in pictures if p.svg]),
+            Beside(pictures=[p for p in pictures if p.shows_something]),
             table,
         ],
     )
@@ -177,8 +176,12 @@ def _cell(row: Row | None) -> str:
 
 
 def _believed(densities: Densities) -> Section | None:
+    if not densities:
+        return None
+    from steelyard.render.pictures.plane import curve_plane
+
     pictures = [Picture(drawing=curve_plane(curve, f"Posterior of {name}")) for name, curve in densities.items()]
-    return Section(title="Posterior", blocks=[Beside(pictures=pictures)]) if pictures else None
+    return Section(title="Posterior", blocks=[Beside(pictures=pictures)])
 
 
 def _pooled(rows: Sequence[Row]) -> Section | None:

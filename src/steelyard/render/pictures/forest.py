@@ -66,6 +66,11 @@ class Forest:
     axis: str = ""
 
     @property
+    def known(self) -> bool:
+        """Whether there is a number to be drawn."""
+        return any(bar.numbers for bar in self.bars)
+
+    @property
     def scale(self) -> Scale | None:
         """From the lowest thing shown to the highest with a little room; None if nothing is known."""
         shown = [x for bar in self.bars for x in bar.numbers]

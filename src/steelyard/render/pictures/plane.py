@@ -74,6 +74,11 @@ class Plane:
     def told_x(self, x: float) -> str:
         return moment_text(x) if self.x_is_time else figure(x)
 
+    @property
+    def known(self) -> bool:
+        """Its axes are always drawn."""
+        return True
+
     def svg(self, *, alone: bool = False) -> str:
         """As SVG text."""
         parts = [*self.axes(), *self._inside(), *self._over(), *self._key()]
