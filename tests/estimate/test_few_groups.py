@@ -126,3 +126,24 @@ def test_skewed_groups_are_warned_of_and_even_ones_are_not() -> None:
 
     assert any("the differences of the 30 groups are skewed: t wants about" in said for said in compared(0.7, 3).warnings)
     assert not any("skewed" in said for said in compared(0.1, 15).warnings)
+
+
+def _pair(n: int, flipped: tuple[int, ...]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Items in groups of four, all right in the baseline; some answers of the candidate are the other label."""
+    truth = ["a", "b"] * (n // 2)
+    right = {"id": [str(i) for i in range(n)], "truth": truth, "prediction": truth, "group": [str(i // 4) for i in range(n)]}
+    other = {"a": "b", "b": "a"}
+    return right, right | {"prediction": [other[t] if i in flipped else t for i, t in enumerate(truth)]}
+
+
+@pytest.mark.parametrize("n", [12, 20, 24])
+@pytest.mark.parametrize("flipped", [(), (0,), (0, 1)])
+def test_a_difference_of_two_shares_stays_between_minus_one_and_one(n: int, flipped: tuple[int, ...]) -> None:
+    interval = sy.compare(*_pair(n, flipped), metric="jaccard", positive="a").difference.interval
+    assert interval is None or -1 <= interval.low <= interval.high <= 1
+
+
+def test_groups_that_all_change_alike_have_an_interval_where_the_metric_has_a_range() -> None:
+    interval = sy.compare(*_pair(60, tuple(range(1, 60, 2))), metric="macro_recall").difference.interval
+    assert interval is not None
+    assert interval.low < -0.5 < interval.high

@@ -146,3 +146,16 @@ def test_the_work_grows_with_the_text() -> None:
     found = strict_yaml._by_lines(text)
     assert isinstance(found, strict_yaml.MappingNode)
     assert len(found.pairs) == 10_000
+
+
+@pytest.mark.parametrize("line", ["a:{}[1]", "{}a: [1]", "a: b{}x:", "a: '{}", "- {}[1]"])
+def test_a_line_of_blanks_is_looked_at_once(line: str) -> None:
+    """A megabyte of them: were they tried in all ways, this would take days."""
+    assert strict_yaml._by_lines(line.format(" " * 1_000_000)) is None
+
+
+def test_what_is_nested_too_deep_is_left_to_the_parser() -> None:
+    text = "".join("  " * i + f"k{i}:\n" for i in range(strict_yaml.DEPTH)) + "  " * strict_yaml.DEPTH + "- x\n"
+    assert strict_yaml._by_lines(text) is None
+    with pytest.raises(SourceError, match="nested"):
+        strict_yaml.parse(text, "t.yaml")

@@ -19,6 +19,7 @@ from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups
+from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import sums as infer
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.sums import Rows
@@ -161,9 +162,14 @@ def units_interval(
     if isinstance(found, Degenerate) and method != "delta":
         warnings.add(given_instead(method, found, "delta", difference=True))
         method, found = "delta", attempt(lambda: ends("delta"))
+    width = metric.width
     if isinstance(found, Degenerate):
-        warnings.add(none_given(str(found), difference=True))
-        return None
+        if width is None:
+            warnings.add(none_given(str(found), difference=True))
+            return None
+        gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
+        warnings.add(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
+        return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     low, high, undefined = found
     if method == "delta":
         changed, by = int(np.count_nonzero(_changes(a, b, statistic))), "as much as {}s differ among themselves, or fail altogether"
@@ -171,7 +177,7 @@ def units_interval(
         warn_of_few_changes(tally, difference, rare, changed, warnings, groups=sizes is not None, by=by.format(unit))
     if undefined:
         warnings.add(left_out(metric.name, undefined, asked.own.draws))
-    return asked.interval_of(low, high, method, None, None)
+    return asked.interval_of(low, high, method, *((None, None) if width is None else (-width, width)))
 
 
 def rare_of(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, sizes: FloatArray | None) -> UnseenChanges | None:

@@ -150,10 +150,10 @@ and YAML readers disagree about it. Hint: write 12, or '012' if it is text
 # A plain scalar that no reader of YAML could take for anything else, wherever it stands. A colon or a blank needs a word behind it.
 _WORDS = r"(?:[A-Za-z0-9_/]|\.(?=[0-9])|-(?=[0-9.]))(?:[A-Za-z0-9_/.+()=;,@%~-]|:(?=[A-Za-z0-9_/])| (?=[A-Za-z0-9_/(]))*"
 _LINE = late_pattern(
-    r"(?P<indent> *)(?P<dash>- )?(?:(?P<key>[A-Za-z_][A-Za-z0-9_./-]{0,200}):(?= |\Z) *)?"
-    rf"(?:(?P<plain>{_WORDS})|(?P<quoted>'[ -&(-~]*'|\"[ !#-\[\]-~]*\"))?(?: +#.*| *)\Z"
+    r"(?P<indent> *+)(?P<dash>- )?(?:(?P<key>[A-Za-z_][A-Za-z0-9_./-]{0,200}):(?= |\Z) *+)?"  # blanks are given back to nobody
+    rf"(?:(?P<plain>{_WORDS})|(?P<quoted>'[ -&(-~]*'|\"[ !#-\[\]-~]*\"))?(?:(?<= )#.*| ++#.*| *+)\Z"
 )
-_NOTHING = late_pattern(r" *(?:#.*)?\Z")
+_NOTHING = late_pattern(r" *+(?:#.*)?\Z")
 
 
 @dataclass(slots=True)
@@ -213,11 +213,13 @@ def _taken(found: re.Match[str], blocks: list[_Block], line: int, begin: int) ->
             blocks[-1].children.append(done)
         if blocks[-1].column != column or blocks[-1].is_mapping == dash:
             return False
+    if dash and key is not None:
+        blocks.append(_Block(column + 2, True, line, begin + column + 2))
+    if len(blocks) > DEPTH:
+        return False
     if key is None:
         return dash and _put(found, blocks[-1], line, begin)
-    if dash:
-        blocks.append(_Block(column + 2, True, line, begin + column + 2))
-    if len(blocks) > DEPTH or key in blocks[-1].seen or not isinstance(_said(key), str):
+    if key in blocks[-1].seen or not isinstance(_said(key), str):
         return False
     blocks[-1].seen.add(key)
     blocks[-1].children.append(ScalarNode(key, key, line, begin + found.start("key"), begin + found.end("key")))
