@@ -57,7 +57,9 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions, wa
     else:
         from steelyard.estimate.paired_table import compare_table
 
-        found = compare_table(joint, metric, class_label(metric, joint.side("baseline"), asked), asked, warnings)
+        named = metric.of_class and metric.average is None
+        label = class_label(metric, joint.side("baseline"), asked) if named else None
+        found = compare_table(joint, metric, label, asked, warnings)
     found.table = joint
     return found
 

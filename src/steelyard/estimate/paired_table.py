@@ -15,7 +15,7 @@ from steelyard.estimate.measure_options import RESAMPLING
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import warn_about_labels
-from steelyard.estimate.table_rows import default_method, refuse_unknown_negatives, table_row, table_value
+from steelyard.estimate.table_rows import default_method, refuse_unknown_negatives, table_row
 from steelyard.infer.intervals.mean import wilson_mean
 from steelyard.infer.paired import table as infer
 from steelyard.infer.paired.equivalence import equivalence, rope
@@ -47,9 +47,12 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     code = None if label is None else sides[0].code(label)
     later = _always_defined(joint)
     own = cache(partial(_own, metric, code, sides, asked))
+    first: float | None
+    second: float | None
     own_later = later and _redrawn(metric, code, sides, asked)
     if own_later:
-        first, second = (table_value(metric, code, side, asked.own)[1] for side in sides)
+        delta = infer.first_order(joint, metric.of_table(code, asked.own.absent))
+        first, second = delta.baseline, delta.candidate
         warnings.put_off(lambda: own().warnings)
     else:
         first, second = own().estimates
@@ -62,7 +65,8 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
             hint="absent='skip' or absent='zero'",
         )
     statistic = metric.of_table(code, asked.own.absent)
-    delta = infer.first_order(joint, statistic)
+    if not own_later:
+        delta = infer.first_order(joint, statistic)
     found = Evidence(
         design="paired",
         n=joint.n,
@@ -102,8 +106,17 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     if identical:
         found.note(identical=True)
         warnings.add("the two systems give the same answer to every item: identical runs, or one run compared with itself")
-    warn_about_labels(sides[0] + sides[1], [metric], asked.own, warnings)
+    if own_later:
+        warnings.put_off(partial(_said_of_labels, sides, metric, asked))
+    else:
+        warnings.extend(_said_of_labels(sides, metric, asked))
     return found
+
+
+def _said_of_labels(sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions) -> Warnings:
+    said = Warnings()
+    warn_about_labels(sides[0] + sides[1], [metric], asked.own, said)
+    return said
 
 
 class _Alone(NamedTuple):

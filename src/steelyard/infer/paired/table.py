@@ -160,10 +160,15 @@ def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:
 
 
 class FirstOrder(NamedTuple):
-    """A difference and its delta-method standard error: what intervals, margins and the smallest detectable difference all rest on."""
+    """A difference and its delta-method standard error, which intervals, margins and the smallest detectable difference rest on.
+
+    baseline, candidate: the metric of each system.
+    """
 
     difference: float
     error: float
+    baseline: float
+    candidate: float
 
     def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
         """difference +- z x error. Undefined: no spread (Degenerate)."""
@@ -179,12 +184,13 @@ def first_order(joint: JointCounts, statistic: TableStatistic) -> FirstOrder:
     >>> from steelyard.metrics.catalogue import parse
     >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
     >>> [round(x, 6) for x in first_order(joint, parse("accuracy").of_table())]
-    [0.018, 0.011562]
+    [0.018, 0.011562, 0.848, 0.866]
     """
     cells = JointCells(joint)
     pair = cells.observed()
     u = cells.influence(statistic, pair)
-    return FirstOrder(float(_difference(statistic, pair)), math.sqrt(float(cells.count @ u**2)) / cells.n)
+    baseline, candidate = (float(statistic.value(m)) for m in pair)
+    return FirstOrder(float(_difference(statistic, pair)), math.sqrt(float(cells.count @ u**2)) / cells.n, baseline, candidate)
 
 
 def joint_delta(joint: JointCounts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
