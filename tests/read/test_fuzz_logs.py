@@ -55,7 +55,7 @@ def read_again(tmp_path: Path, file: str, bad: bytes) -> Outcome:
 
 
 @pytest.mark.parametrize("file", FILES)
-@settings(max_examples=8, suppress_health_check=quietly)
+@settings(max_examples=4, suppress_health_check=quietly)
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
 def test_damaged_bytes(tmp_path: Path, file: str, kind: str, seed: int) -> None:
     data, n = whole(file)
@@ -66,7 +66,7 @@ def test_damaged_bytes(tmp_path: Path, file: str, kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("file", JSONS)
-@settings(max_examples=12, suppress_health_check=quietly)
+@settings(max_examples=5, suppress_health_check=quietly)
 @given(near=st.booleans(), node=st.integers(0, 10**9), new=st.sampled_from(STRANGE))
 def test_any_node_of_another_type(tmp_path: Path, file: str, near: bool, node: int, new: Any) -> None:
     value, paths, top = parsed(file)

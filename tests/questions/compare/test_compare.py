@@ -191,8 +191,9 @@ def test_identical_systems_are_equivalent_within_a_margin() -> None:
 DRAWN = ("macro_f1", "mcc", "balanced_accuracy", "f1", "ece", "rmse", "r2", "ratio")
 
 
-@every("alternative", ["two-sided", "less"])  # which is answered by "greater" the other way round
-@every("name", CASES)
+@every(  # "less" is answered by "greater" the other way round
+    ("name", "alternative"), [*((name, "two-sided") for name in CASES), *((name, "less") for name in list(CASES)[::3])]
+)
 def test_a_swap_negates(name: str, alternative: str) -> None:
     a, b, options = CASES[name]
     there = sy.compare(plain(a), plain(b), alternative=alternative, **options)
