@@ -17,10 +17,12 @@ from typing import Any
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.address import parse_address
+from steelyard.history.store import open_history
 from steelyard.options import RUN_KEYWORDS
 from steelyard.questions.history.keep import keep_once
 from steelyard.reference.changes import commit_of
 from steelyard.reference.config import Config, find_config
+from steelyard.results.verdict import Verdict
 
 
 def place_of(option: str, config: str | os.PathLike[str] | None, here: Path) -> tuple[tuple[str, Path | None], Config]:
@@ -66,6 +68,39 @@ def kept(session: Any, about: Sequence[Any], result: Any, sources: Sequence[Any]
     except Exception as fault:  # whatever it is, it must not cost the verdict
         return {"place": shown, "warning": f"the run was not stored in the history: {type(fault).__name__}: {fault}"}
     return {"place": shown, "id": id_} | ({} if why is None else {"warning": why})
+
+
+def earlier_z(session: Any, found: Sequence[tuple[Mapping[str, Any], Verdict]], alpha: float) -> tuple[list[float], str | None]:
+    """The pooled z of earlier healthy sessions, as `check_suite` learns it from its history; and why it could not be read, if it could not.
+
+    found: what was judged together, each with its finding. What a test has judged is in the history already, so the runs of this session
+    are known there by their ids, and are no earlier ones. Tests that keep their runs in different histories have no earlier runs in common.
+    """
+    from steelyard.estimate.guard.whole_suite import recorded_z
+    from steelyard.estimate.past.earlier_runs import judged_task, learned_z
+
+    here = Path(session.config.invocation_params.dir)
+    settled = [place_of(session.config.option.accuracy_history, one["config"], here) for one, _ in found]
+    first = parse_address(*settled[0][0])
+    if any(parse_address(*place) != first for place, _ in settled):
+        return [], None
+    own = {one["history"]["id"] for one, _ in found if "id" in (one.get("history") or {})}
+    tasks, tonight = [], {}
+    try:
+        with open_history(settled[0][0][0], base=settled[0][0][1], create=False) as store:
+            for (one, verdict), (_, config) in zip(found, settled, strict=True):
+                run = store.run(one["history"]["id"]) if "id" in (one.get("history") or {}) else None
+                if run is None or run.outcomes is None:
+                    continue
+                task = judged_task(verdict, protocol=run.protocol, config=config, directory=one["directory"])
+                if task is not None:
+                    tasks.append(task)
+                    tonight[task.key] = run.outcomes
+            recorded = recorded_z([verdict for _, verdict in found], [False] * len(found))
+            return learned_z(store, tasks, recorded=recorded, alpha=alpha, tonight=tonight, without=own) if tasks else [], None
+    except SteelyardError as fault:
+        # a history that could not be made or written has been told of already
+        return [], f"the earlier runs in the history could not be read: {fault}" if own else None
 
 
 def _shown(place: tuple[str, Path | None], here: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.estimate.guard.whole_suite import judge_verdicts
+from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite
 from steelyard.infer.multiplicity import adjust
 from steelyard.options import typed_text
 from steelyard.questions.record.record import existing_entry, record
@@ -25,7 +25,7 @@ from steelyard.render.markdown import Piece, fitted, markdown_table, report, wor
 from steelyard.render.page import page_of
 from steelyard.render.pages.verdict import p_beside, score_text, spec_text
 from steelyard.render.terminal import GAP, harmless, left, right, widest
-from steelyard.results.verdict import Recorded, Verdict
+from steelyard.results.verdict import PooledSuite, Recorded, Verdict
 
 HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")
 WORDS = {
@@ -39,6 +39,9 @@ WORDS = {
 OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "not recorded", "error")
 SHOWN = 5  # references that nobody used, by name
 SESSION, MARKDOWN_START = "accuracy-session", "## Accuracy: "  # by which a report of ours is known again
+UNKNOWN = (
+    "run-to-run variation that they share is not known; record two or more runs per task, or keep earlier runs with --accuracy-history"
+)
 CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
@@ -54,6 +57,7 @@ class SessionSummary:
     warnings: list[str] = field(default_factory=list)
     history: list[Mapping[str, str]] = field(default_factory=list)
     keep: Callable[..., Mapping[str, str]] | None = None
+    pooled: PooledSuite | None = None
     quiet: bool = False
 
     def counts(self) -> str:
@@ -91,6 +95,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
 
         told.keep = partial(kept, session, ["record"])
         told.history += [one["history"] for one in told.found if one.get("history")]
+    earlier = _earlier(told, session)  # before references are replaced: earlier runs were held against those that are there now
     waiting = [one for one in told.found if one.get("waiting")]
     if waiting and interrupted:
         for one in waiting:
@@ -99,7 +104,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     elif waiting:
         _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
     told.notes += holm_note(told.found)
-    _judge_together(told)
+    _judge_together(told, earlier)
     _tell_history(told)
     silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
@@ -194,15 +199,15 @@ def verdict_of(one: Mapping[str, Any]) -> Verdict | None:
     return Verdict.from_dict(plain)
 
 
-def _judged(found: Sequence[Mapping[str, Any]]) -> list[Verdict]:
-    """The verdicts of the session that have a p-value to judge by."""
-    verdicts = [v for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
-    return [v for v in verdicts if v.details.not_judged is None]
+def _judged(found: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], Verdict]]:
+    """The findings of the session whose verdicts have a p-value to judge by, with these."""
+    verdicts = [(one, v) for one in found if one.get("compared") and (v := verdict_of(one)) is not None and v.p_value is not None]
+    return [(one, v) for one, v in verdicts if v.details.not_judged is None]
 
 
 def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would remain of the regressions if all checks of the session were one family."""
-    judged = _judged(found)
+    judged = [v for _, v in _judged(found)]
     if len(judged) < 2:
         return []
     adjusted = adjust([v.p_value or 0.0 for v in judged], "holm")
@@ -213,19 +218,33 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [harmless(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
 
 
-def _judge_together(told: SessionSummary) -> None:
-    """A little lost in every check fails the session though no test fails; unless noise that runs share could explain it."""
+def _earlier(told: SessionSummary, session: Any) -> list[float]:
+    """What earlier sessions in the history say of the noise that all checks of one share; nothing without a history."""
     judged = _judged(told.found)
+    if not session.keeps or len(judged) < 2:
+        return []
+    from steelyard.pytest_history import earlier_z
+
+    earlier, why = earlier_z(session, judged, min(v.alpha for _, v in judged))
+    told.warnings += [] if why is None else [why]
+    return earlier
+
+
+def _judge_together(told: SessionSummary, earlier: Sequence[float]) -> None:
+    """A little lost in every check fails the session though no test fails; unless noise that runs share could explain it."""
+    judged = [v for _, v in _judged(told.found)]
     if len(judged) < 2:
         return
-    whole = judge_verdicts(judged, min(v.alpha for v in judged), advisory=[False] * len(judged), waived=[False] * len(judged))
+    none = [False] * len(judged)
+    whole = judge_verdicts(judged, min(v.alpha for v in judged), advisory=none, waived=none, history=earlier)
+    told.pooled = pooled_suite(whole, judged, in_history=len(earlier))
     if whole.verdict == "pass" or whole.named:
         return
     said = f"all {whole.m} checks together are worse (p = {p_text(whole.p_value)})"
     if whole.verdict == "regression":
         told.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check can be named")
     else:
-        told.warnings.append(f"{said}, not confirmed: run-to-run variation that they share is not known; record two or more runs per task")
+        told.warnings.append(f"{said}, not confirmed: {UNKNOWN}")
 
 
 def _named(model: str, spec: Mapping[str, Any]) -> str:
@@ -316,6 +335,7 @@ def _json(told: SessionSummary) -> str:
         "schema": 1,
         "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in told.found))},
         "checks": checks,
+        **({} if told.pooled is None else {"pooled": told.pooled.to_dict()}),
         "recorded": [made.to_dict() for made in told.recorded],
         "unused": told.unused,
         "notes": told.notes,

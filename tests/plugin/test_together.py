@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
+import pytest
+
+import steelyard as sy
 from steelyard.questions.record.record import record
+from steelyard.results.verdict import PooledSuite
 
 N, TASKS, RUNS, LOST = 300, 12, 4, 6
 TESTS = """
@@ -53,3 +58,43 @@ def test_one_recorded_run_makes_it_a_warning(project: Any) -> None:
     assert f"{TASKS} passed" in answer.out
     assert "accuracy warning: all" in answer.out
     assert answer.code == 0
+
+
+def check_all(project: Any, runs: dict[str, list[int]], *words: str) -> Any:
+    """A session over these answers: what its report says of all checks together."""
+    project.write("answers.json", json.dumps(runs))
+    answer = project.pytest("--accuracy-report", "all.json", *words)
+    return answer, PooledSuite.from_dict(json.loads((project.path / "all.json").read_text())["pooled"])
+
+
+def test_earlier_sessions_say_how_much_whole_runs_vary_as_they_do_for_a_suite(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session has a shift that all of its checks share; the last one lost a little everywhere."""
+    names = [f"t{j:02}" for j in range(TASKS)]
+    for task in names:
+        record([{"id": i, "score": s} for i, s in enumerate(answered(0))], task=task, model="m", directory=project.path / "references")
+    project.write("test_it.py", TESTS)
+    kept = ("--accuracy-history", "sqlite:///runs.db")
+    for night, shift in enumerate((-4, 2, -5, 3, -4), 1):
+        _, found = check_all(project, dict.fromkeys(names, answered(night, shift)), *kept)
+        assert (found.phi_recorded, found.phi_history) == (0, night - 1)
+    shutil.copy(project.path / "runs.db", project.path / "before.db")
+    now = answered(6, LOST)
+    without, alone = check_all(project, dict.fromkeys(names, now))
+    answer, together = check_all(project, dict.fromkeys(names, now), *kept)
+    again, retried = check_all(project, dict.fromkeys(names, now), *kept)
+
+    suite = "[suite]\n"
+    for task in names:
+        project.write(f"{task}.jsonl", "".join(json.dumps({"id": i, "score": s}) + "\n" for i, s in enumerate(now)))
+        suite += f'[[checks]]\ntask = "{task}"\nmodel = "m"\nresult = "{task}.jsonl"\n'
+    project.write("suite.toml", suite)
+    monkeypatch.chdir(project.path)
+    expected = sy.check_suite("suite.toml", history="sqlite:///before.db").pooled
+    assert together == expected == retried
+    assert together.phi_history == 5
+    assert together.phi > 1, together.phi
+    assert together.p_value != alone.p_value
+    assert (alone.phi_known, together.phi_known) == (False, True)
+    assert alone == sy.check_suite("suite.toml", history="none").pooled
+    assert "not confirmed" in without.out
+    assert "not confirmed" not in answer.out + again.out

@@ -15,7 +15,7 @@ from steelyard.infer.normal import lower_tail
 from steelyard.infer.suite.closed_testing import SuiteJudgement, TaskEvidence, judge_tasks
 from steelyard.infer.suite.pooled import scores_z, z_of_p
 from steelyard.metrics.base import Metric
-from steelyard.results.verdict import Verdict
+from steelyard.results.verdict import PooledSuite, Verdict
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -101,6 +101,27 @@ def judge_verdicts(
         for verdict, aside, excused in zip(verdicts, advisory, waived, strict=True)
     ]
     return judge_tasks(tasks, alpha=alpha, earlier=[*_earlier(family), *history])
+
+
+def pooled_suite(found: SuiteJudgement, verdicts: Sequence[Verdict], *, rest: float = 1.0, in_history: int = 0) -> PooledSuite:
+    """What the suite shows together, with tasks by their names. rest: the part of alpha that it was judged by. in_history: runs there."""
+    names = [f"{verdict.task} {verdict.model}" for verdict in verdicts]
+    return PooledSuite(
+        verdict=found.verdict,
+        p_value=min(1.0, found.p_value / rest),
+        p_pooled=found.pooled_p,
+        z=found.pooled_z,
+        m=found.m,
+        share=found.share,
+        phi=found.phi,
+        phi_known=found.phi_known,
+        phi_recorded=found.phi_runs - in_history,
+        phi_history=in_history,
+        at_least=found.at_least,
+        named=tuple(names[i] for i in found.named),
+        suspicious=None if found.suspicious is None else names[found.suspicious],
+        mean_change=found.mean_change,
+    )
 
 
 def recorded_z(verdicts: Sequence[Verdict], advisory: Sequence[bool]) -> list[float]:

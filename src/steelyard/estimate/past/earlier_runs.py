@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from steelyard.infer.suite.closed_testing import TaskEvidence, judge_tasks
 from steelyard.reference.config import Config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.results.history import PastRun
+from steelyard.results.verdict import Verdict
 
 MOST = 20  # earlier runs that say how much a whole run varies
 TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it of one another
@@ -109,6 +110,26 @@ def suite_task(
     )
 
 
+def judged_task(
+    verdict: Verdict, *, protocol: Mapping[str, str], config: Config, directory: str | os.PathLike[str] | None
+) -> PastTask | None:
+    """The task of a verdict, whose earlier runs must have been held against the same reference; None where they would say nothing of it."""
+    if verdict.details.z is None:
+        return None
+    return suite_task(
+        verdict.task,
+        verdict.model,
+        {key: str(value) for key, value in verdict.spec.items()},
+        verdict.metric,
+        higher_is_better=verdict.higher_is_better,
+        config=config,
+        directory=directory,
+        reference=verdict.reference,
+        protocol=protocol,
+        n=verdict.n,
+    )
+
+
 def newest_kept(store: History, task: str, model: str, spec: Mapping[str, Any]) -> PastRun | None:
     """The newest run of a task whose items were kept; None where there is none."""
     after = None
@@ -138,13 +159,15 @@ def task_alone(newest: PastRun) -> PastTask | None:
     )
 
 
-def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None = None) -> list[EarlierRun]:
+def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None = None, without: Collection[str] = ()) -> list[EarlierRun]:
     """The complete runs of these tasks whose items were kept, oldest first; `most` of them, the newest.
+
+    without: ids of runs that are no earlier ones, because they were stored before they are judged together.
 
     Checks of one commit that follow one another within an hour, each task once, are one run; a suite stores its checks at one moment.
     The same answers again on the same commit are a retry, and count once.
     """
-    stored = [(task.key, run) for task in tasks for run in _stored(store, task, most)]
+    stored = [(task.key, run) for task in tasks for run in _stored(store, task, most, without)]
     stored.sort(key=lambda pair: (pair[1].time, pair[1].id))
     groups: list[dict[str, PastRun]] = []
     for key, run in stored:
@@ -178,13 +201,13 @@ def left_out(store: History, task: PastTask) -> int:
     return len(_stored(store, replace(task, reference=None, protocol=None), None)) - len(_stored(store, task, None))
 
 
-def _stored(store: History, task: PastTask, most: int | None) -> list[PastRun]:
+def _stored(store: History, task: PastTask, most: int | None, without: Collection[str] = ()) -> list[PastRun]:
     """The runs of a task that can be held against one another, newest first."""
     out: list[PastRun] = []
     after = None
     while True:
         page, after, _ = store.runs(task=task.task, model=task.model, spec=task.spec, metric=task.metric, limit=most or 1000, after=after)
-        out += [run for run in page if _comparable(run, task)]
+        out += [run for run in page if run.id not in without and _comparable(run, task)]
         if after is None or (most is not None and len(out) >= most):
             return out if most is None else out[:most]
 
@@ -215,6 +238,19 @@ def _together(last: PastRun, run: PastRun) -> bool:
 
 
 # ---- how much a whole run varies ---------------------------------------------------------------------------------------------
+
+
+def learned_z(
+    store: History,
+    tasks: Sequence[PastTask],
+    *,
+    recorded: Sequence[float],
+    alpha: float,
+    tonight: Mapping[str, str],
+    without: Collection[str] = (),
+) -> list[float]:
+    """What the newest earlier runs in a history say of how much a whole run varies: `healthy_z` of `earlier_runs`."""
+    return healthy_z(earlier_runs(store, tasks, most=MOST, without=without), tasks, recorded=recorded, alpha=alpha, tonight=tonight)
 
 
 def healthy_z(

@@ -11,20 +11,20 @@ from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
-from steelyard.estimate.guard.whole_suite import judge_verdicts, recorded_z
+from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, recorded_z
 from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_is_new, history_place
 from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
-from steelyard.infer.suite.closed_testing import SHARE, SuiteJudgement
+from steelyard.infer.suite.closed_testing import SHARE
 from steelyard.options import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
 from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
-from steelyard.results.verdict import PooledSuite, Suite, Verdict
+from steelyard.results.verdict import Suite, Verdict
 
 UNCONFIRMED = (
     "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation that they share is not known, so this is not confirmed; "
@@ -201,33 +201,27 @@ def _earlier_z(
     place = history_place(history, config)
     if place is None:
         return [], list(parts)
-    from steelyard.estimate.past.earlier_runs import MOST, earlier_runs, healthy_z, suite_task
+    from steelyard.estimate.past.earlier_runs import judged_task, learned_z
 
     directory = read.where["directory"]
     tasks, tonight, known = [], {}, []
     for verdict, part, out in zip(verdicts, parts, aside, strict=True):
         own = own_facts(verdict, part, config, directory)
         known.append({**part, "own": own})
-        if out or verdict.details.z is None or own[0]["items"] is None:
+        if out or own[0]["items"] is None:
             continue
-        about: dict[str, Any] = {"higher_is_better": verdict.higher_is_better, "reference": verdict.reference, "n": verdict.n}
-        spec = {key: str(value) for key, value in verdict.spec.items()}
-        one = suite_task(
-            verdict.task, verdict.model, spec, verdict.metric, config=config, directory=directory, protocol=own[0]["protocol"], **about
-        )
-        if one is not None:
+        if (one := judged_task(verdict, protocol=own[0]["protocol"], config=config, directory=directory)) is not None:
             tasks.append(one)
             tonight[one.key] = pack(own[0]["items"]).digest
     if not tasks:
         return [], known
     try:
         with open_history(place[0], base=place[1], create=False) as store:
-            runs = earlier_runs(store, tasks, most=MOST)
+            return learned_z(store, tasks, recorded=recorded_z(verdicts, aside), alpha=read.alpha, tonight=tonight), known
     except SteelyardError as fault:
         if not history_is_new(place) and not isinstance(fault, NoRunsError):
             warnings.append(f"the earlier runs in the history could not be read: {fault}")
         return [], known
-    return healthy_z(runs, tasks, recorded=recorded_z(verdicts, aside), alpha=read.alpha, tonight=tonight), known
 
 
 def _second(guard: SuiteCheck) -> SuiteCheck | None:
@@ -293,7 +287,7 @@ def judged(
         rest = (len(family) - len(own)) / len(family) if own and len(own) < len(family) else 1.0  # of alpha, for those that are pooled
         found = judge_verdicts(verdicts, alpha * rest, advisory=aside, waived=in_force, history=earlier)
         adjusted = {i: None if (p := found.adjusted[i]) is None else min(1.0, p / rest) for i in family}
-        whole = _whole(found, verdicts, rest, len(earlier))
+        whole = pooled_suite(found, verdicts, rest=rest, in_history=len(earlier))
         for i in own:
             # When a run stops depends on what it saw, so its difference belongs in no heap: its own p-value, by its share of alpha.
             adjusted[i] = min(1.0, (verdicts[i].p_decisive or 0.0) * len(family))
@@ -354,27 +348,6 @@ def judged(
         pooled=whole,
         warnings=tuple(dict.fromkeys(warnings)),
         signature=signature.write({"n": len(verdicts), "correction": correction, "alpha": alpha}),
-    )
-
-
-def _whole(found: SuiteJudgement, verdicts: Sequence[Verdict], rest: float, in_history: int) -> PooledSuite:
-    """What the suite shows together, with tasks by their names. rest: the part of alpha that it was judged by. in_history: runs there."""
-    names = [f"{verdict.task} {verdict.model}" for verdict in verdicts]
-    return PooledSuite(
-        verdict=found.verdict,
-        p_value=min(1.0, found.p_value / rest),
-        p_pooled=found.pooled_p,
-        z=found.pooled_z,
-        m=found.m,
-        share=found.share,
-        phi=found.phi,
-        phi_known=found.phi_known,
-        phi_recorded=found.phi_runs - in_history,
-        phi_history=in_history,
-        at_least=found.at_least,
-        named=tuple(names[i] for i in found.named),
-        suspicious=None if found.suspicious is None else names[found.suspicious],
-        mean_change=found.mean_change,
     )
 
 
