@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import threading
 from pathlib import Path
@@ -480,6 +481,29 @@ def test_ids_that_are_numbers_and_hashed_ids() -> None:
     with open_history(URL) as store:
         stored = nights_of(store, "main")
     assert all(len(name) == 16 for name in stored[-1].night.tasks["t m"].ids)  # type: ignore[union-attr]
+
+
+def test_items_that_fell_have_the_names_of_tonights_run_where_the_reference_has_hashes_and_the_history_does_not() -> None:
+    Path("steelyard.toml").write_text('ids = "hashed"\n', encoding="utf-8")
+    nights = Nights()
+    nights.several(4)
+    nights.break_items(1, 15)
+    red = next(one for one in nights.several(5) if one.nights is not None and one.nights.alarm)
+    assert red.nights is not None
+    again = sy.check_suite("suite.toml", history=URL, night=red.nights.night)  # the decision of then, as it was stored
+    for found in (red, again):
+        assert found.nights is not None
+        assert found.nights.fell
+        assert {one["item"] for one in found.nights.fell} <= {*nights.ids}
+        assert f"fell most: {found.nights.fell[0]['item']} of t1 m" in " ".join(str(found).split())
+    with open_history(URL) as store:
+        stored = [event.night for event in nights_of(store, "main") if event.night is not None]
+        kept = [store.items(run.id) for run in store.runs(limit=1000)[0]]
+    named = {name for night in stored for task in night.tasks.values() for name in task.ids} | {name for one in kept for name in one or ()}
+    assert len(named) == len(nights.ids)
+    assert not named & {*nights.ids}
+    with sqlite3.connect("runs.db") as database:
+        assert re.findall(r"\bq[0-9]+\b", "\n".join(database.iterdump())) == []
 
 
 def test_lower_is_better_is_turned() -> None:

@@ -35,12 +35,20 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightValues:
-    """One task of a night: its recorded runs, tonight, the width of its range where it is declared, and what the reference says of it."""
+    """One task of a night: its recorded runs, tonight, the width of its range where it is declared, and what the reference says of it.
+
+    named: tonight's own ids and groups where the reference keeps hashes. They are for whoever looks at this run, and are never stored.
+    """
 
     reference: tuple[JudgedValues, ...]
     tonight: JudgedValues
     width: float | None = None
     deterministic: bool = False
+    named: tuple[str, ...] = ()
+
+    def readable(self) -> dict[str, str]:
+        """Tonight's own name for each hash."""
+        return {outcomes.hash_id(name): name for name in self.named}
 
 
 def night_values(
@@ -63,6 +71,8 @@ def night_values(
         columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, Warnings())}
     run = read_run(source, columns, verdict.metric, Warnings())
     metric = metric_of(verdict.metric, run.items, ends)
+    labelled = (run.items.id, run.items.group) if recorded.hashed else ()  # a group is a unit of the night as an item is
+    named = tuple(name for column in labelled if column is not None for name in column.names)
     run = keyed_alike(run, recorded.hashed)
     if run.items.id is None:
         raise cannot_watch(verdict, "its run has no ids", "name the column with id")
@@ -84,7 +94,7 @@ def night_values(
         groups = GroupUnits.of(dict(zip(recorded.keys, recorded.group, strict=True)))
         earlier, tonight = [groups.values(one) for one in earlier], groups.values(tonight)
         width = None if width is None else width * groups.largest
-    return NightValues(reference=tuple(earlier), tonight=tonight, width=width, deterministic=bool(entry.deterministic))
+    return NightValues(reference=tuple(earlier), tonight=tonight, width=width, deterministic=bool(entry.deterministic), named=named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

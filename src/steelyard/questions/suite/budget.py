@@ -176,7 +176,15 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
             judged = _tried(asked.series, lambda: _confirmed(store, asked.series, name, second))
         if asked.keep_answers:
             warnings += _keep_answers(store, suite, parts, [made.run.id for made in runs], config, where.get("directory"))
+    judged = _readable(judged, values)  # last: what is stored keeps the hashes
     return coloured(suite, judged, [*warnings, *said, *_told(judged)])
+
+
+def _readable(night: SuiteNights, values: Mapping[str, NightValues]) -> SuiteNights:
+    """The night with the items that fell by the ids that tonight's run has; one that it does not have stays a hash."""
+    names = {task: values[task].readable() for task in {one["task"] for one in night.fell} if task in values}
+    fell = ({**one, "item": names.get(one["task"], {}).get(one["item"], one["item"])} for one in night.fell)
+    return replace(night, fell=tuple(fell))
 
 
 def _keep_answers(
