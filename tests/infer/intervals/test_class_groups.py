@@ -83,3 +83,11 @@ def test_positives_in_one_group_give_no_interval(metric: str) -> None:
     other = {**rows, "prediction": np.where(rng.random(len(truth)) < 0.8, truth, 1 - truth), "id": np.arange(len(truth))}
     c = sy.compare({**rows, "id": np.arange(len(truth))}, other, metric=metric, positive="1")
     assert c.difference.interval is None
+
+
+def test_groups_without_a_single_hit_are_counted_as_they_are() -> None:
+    """Nothing is counted among truths and predictions then: once this was the mean of no classes."""
+    truth, said, group = ["a", "b"] * 30, ["c"] * 60, [str(i // 5) for i in range(60)]
+    found = sy.measure({"id": list(range(60)), "truth": truth, "prediction": said, "group": group}, metric="macro_f1")
+    assert found.rows[0].estimate == 0
+    assert any("12 groups" in warning for warning in found.warnings)

@@ -82,7 +82,8 @@ def groups_of(sums: Sums, statistic: SumStatistic) -> Groups:
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
         gradient = statistic.gradient(sums.totals())
-    if not np.isfinite(gradient).all() or not np.any(gradient):
+    beyond_hits = gradient.reshape(-1, 3 * statistic.classes + 1)[:, statistic.classes :]
+    if not np.isfinite(gradient).all() or not np.any(beyond_hits):  # without a single hit no class counts for more than another
         return plain
     found = class_groups(sums, gradient, statistic.classes)
     return Groups(found.sizes[found.sizes > 0], min(plain.effective, found.worth))
