@@ -6,14 +6,17 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import re
 import subprocess
 import sys
+import threading
 from typing import Any, ClassVar
 
 import pytest
 
 from cases import every
 from steelyard import late_dataclass
+from steelyard.late_pattern import late_pattern
 
 WAYS = {
     "frozen, slots": {"frozen": True, "slots": True},
@@ -186,3 +189,40 @@ def test_the_first_objects_are_as_all_others(few: bool) -> None:
         with pytest.raises(TypeError, match=words):
             wrong()
     assert made == [1] * 4
+
+
+def test_threads_may_make_the_first_objects_at_once() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    faults: list[Exception] = []
+    try:
+        for _ in range(100):
+
+            @late_dataclass.dataclass(frozen=True, slots=True)
+            class First:
+                x: int
+                y: int = 3
+
+            gate = threading.Barrier(8)
+
+            def make(cls: type = First, gate: threading.Barrier = gate) -> None:
+                gate.wait()
+                for i in range(6):
+                    try:
+                        cls(i)
+                    except Exception as fault:
+                        faults.append(fault)
+
+            threads = [threading.Thread(target=make) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert faults == []
+
+
+def test_a_late_pattern_is_copied_as_the_pattern_it_is() -> None:
+    pattern = late_pattern("a+", re.IGNORECASE)
+    assert copy.deepcopy(pattern) == pickle.loads(pickle.dumps(pattern)) == re.compile("a+", re.IGNORECASE)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -85,10 +85,10 @@ class _LateInit:
 
     def __init__(self, cls: type, frozen: bool) -> None:
         self._cls, self._frozen, self._left = cls, frozen, FEW
-        self._fields: list[tuple[str, bool, Any, Any]] | None = None  # name, whether it is a parameter, its default, its factory
+        self._known: _Parameters | None = None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None or self._left == 0:
+        if instance is None or self._left <= 0:
             return self._compiled().__get__(instance, owner)
         self._left -= 1
         return partial(self._fill, instance)
@@ -100,32 +100,46 @@ class _LateInit:
 
     def _fill(self, instance: Any, /, *placed: Any, **given: Any) -> None:
         """What the function would do. A call that it would refuse is left to it."""
-        if self._fields is None:
-            each = dataclasses.fields(self._cls)
-            self._fields = [(one.name, one.init, one.default, one.default_factory) for one in each]
-            self._places = [one.name for one in each if one.init and not one.kw_only]
-            self._known = {one.name for one in each if one.init}
-            missing = dataclasses.MISSING
-            self._needed = {one.name for one in each if one.init and one.default is missing and one.default_factory is missing}
-            self._more = hasattr(self._cls, "__post_init__")
-        named = dict(zip(self._places, placed, strict=False))
-        if len(placed) > len(self._places) or named.keys() & given.keys():
+        known = self._known = self._known or _Parameters.of(self._cls)  # whole before others see it: they may be other threads
+        named = dict(zip(known.places, placed, strict=False))
+        if len(placed) > len(known.places) or named.keys() & given.keys():
             self._compiled()(instance, *placed, **given)
             return
         named |= given
-        if not self._needed <= named.keys() <= self._known:
+        if not known.needed <= named.keys() <= known.all:
             self._compiled()(instance, *placed, **given)
             return
         put = object.__setattr__ if self._frozen else setattr
-        for name, init, default, factory in self._fields:
+        for name, init, default, factory in known.fields:
             if init and name in named:
                 put(instance, name, named[name])
             elif factory is not dataclasses.MISSING:
                 put(instance, name, factory())
             elif default is not dataclasses.MISSING:
                 put(instance, name, default)
-        if self._more:
+        if known.more:
             instance.__post_init__()
+
+
+class _Parameters(NamedTuple):
+    """What `_fill` must know of a class. fields: name, whether it is a parameter, its default, its factory."""
+
+    fields: list[tuple[str, bool, Any, Any]]
+    places: list[str]
+    all: set[str]
+    needed: set[str]
+    more: bool
+
+    @classmethod
+    def of(cls, made: Any) -> _Parameters:
+        each, missing = dataclasses.fields(made), dataclasses.MISSING
+        return cls(
+            fields=[(one.name, one.init, one.default, one.default_factory) for one in each],
+            places=[one.name for one in each if one.init and not one.kw_only],
+            all={one.name for one in each if one.init},
+            needed={one.name for one in each if one.init and one.default is missing and one.default_factory is missing},
+            more=hasattr(made, "__post_init__"),
+        )
 
 
 class _Factory:

@@ -18,6 +18,9 @@ else:
         def __init__(self, pattern: str, flags: int = 0) -> None:
             self._given = pattern, flags
 
+        def __reduce__(self) -> Any:
+            return re.compile, self._given
+
         def __getattr__(self, name: str) -> Any:
             found = getattr(re.compile(*self._given), name)
             setattr(self, name, found)

@@ -136,10 +136,10 @@ KINDS = {
     "acceptance": Kind(drafts, refused, {"metric": "acceptance_rate", "ratio": "taken/drafted"}),
     "perplexity": Kind(texts, unlikely, PERPLEXITY),
     "a share of perplexity": Kind(texts, unlikely, PERPLEXITY, "50%"),
-    "scores in groups": Kind(in_groups(scores(3, 9), 2), lower_score(1), {"metric": "mean", "group": "group"}),
-    "accuracy in groups": Kind(in_groups(labels, 2), wrong_label, {"metric": "accuracy", "group": "group"}),
-    "macro_f1 in groups": Kind(in_groups(labels, 2), wrong_label, {"metric": "macro_f1", "group": "group"}),
-    "wer in groups": Kind(in_groups(speech, 2), misheard, {**WER, "group": "group"}),
+    "scores in groups": Kind(in_groups(scores(3, 9), 4), lower_score(1), {"metric": "mean", "group": "group"}),
+    "accuracy in groups": Kind(in_groups(labels, 4), wrong_label, {"metric": "accuracy", "group": "group"}),
+    "macro_f1 in groups": Kind(in_groups(labels, 4), wrong_label, {"metric": "macro_f1", "group": "group"}),
+    "wer in groups": Kind(in_groups(speech, 4), misheard, {**WER, "group": "group"}),
 }
 
 

@@ -21,7 +21,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 FloatArray = npt.NDArray[np.float64]
 WEIGHT = 5 / 3  # of each item that is not there: n units without a change then reach 3 / n of the range, at 5% on one side
 ENOUGH = 10.0  # changes by the whole range one way, from which the spread that was seen is trusted for the other way
-FEW = 5  # units that are few of any number: so many losses, and no gain, are significant at 5%, whatever their bound
+FEW = 6  # units that are few of any number: so many losses, and no gain, are significant at 5% on two sides, whatever their bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,8 @@ def unseen_changes(changes: npt.ArrayLike, reach: float, units: float | None = N
 
     Formula: each end counts in 2 w R^2 among the squares, R the reach or the largest change seen towards that end. The weight
     w = 5/3 (1 - S / 10) h, with S the sum of (change / R)^2 of the units that changed the other way, and h = 1 while at most an
-    eighth of the units (or fewer than five) differ, falling to 0 where a quarter of them do. So units that all vary a little are
-    left to t, and nothing jumps at no change. From nine units on, a unit that changes for the worse never brings the worse end
+    eighth of the units (or fewer than six) differ, falling to 0 where a quarter of them do. So units that all vary a little are
+    left to t, and nothing jumps at no change. From six units on, a unit that changes for the worse never brings the worse end
     nearer, unless so many have changed so alike that they are significantly worse.
     units: equal ones that these are worth. Assumes: independent units, and none that changes by more than the reach.
     Of runs that are exactly theta worse because a few of 30 to 1,000 utterances fail altogether, at most 5.5% pass, with and without
@@ -95,7 +95,7 @@ def unseen_changes(changes: npt.ArrayLike, reach: float, units: float | None = N
     d = np.asarray(changes, float).ravel()
     n = len(d)
     differ = int(np.count_nonzero(d))
-    start, end = max(n / 8, FEW), min(max(n / 4, FEW), n / 2)
+    start, end = max(n / 8, FEW), max(n / 4, min(FEW, n))
     if n < 2 or differ >= end:
         return None
     few = 1.0 if differ <= start else (end - differ) / (end - start)
