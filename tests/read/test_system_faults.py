@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from steelyard.cli.main import main
 from steelyard.errors import SourceError
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
-from steelyard.read.files import paths
 
 LOGS = Path(__file__).parent / "logs"
 ROWS = "id,score\n" + "".join(f"{i},{i % 2}\n" for i in range(20_000))
@@ -149,7 +149,7 @@ def test_no_room_for_a_temporary_file_at_all_is_an_error(tmp_path: Path, monkeyp
     def full(*args: Any, **more: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(paths.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(SourceError, match=r"No space left on device.*TMPDIR"):
         measure(str(packed(tmp_path / "a.csv.gz")))
 
@@ -161,6 +161,6 @@ def test_no_room_for_a_member_of_an_archive_is_an_error(monkeypatch: pytest.Monk
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(inspect_zip, "zstd_stream", lambda packed: None)
-    monkeypatch.setattr(paths.tempfile, "mkstemp", full)
+    monkeypatch.setattr(tempfile, "mkstemp", full)
     with pytest.raises(SourceError, match=r"Cannot unpack 'header.json' of the Inspect log .*arith.eval.*No space left on device.*TMPDIR"):
         measure(str(LOGS / "inspect" / "arith.eval"))
