@@ -52,7 +52,7 @@ CAUSES = {
     "compare.sign-flip": "nothing is drawn any more: the transform of the sum is inverted and the inversion proven sound, at a cost "
     "that hardly depends on N, so that a thousand draws of few items are hardly slower",
     "compare.exact-scipy": "SciPy's time doubles or halves with the state of the memory allocator; ours is a whole `sy.compare` of some ms",
-    "compare.board-statsmodels": "a tie: ours also matches, corrects, and writes down an interval, tiers and a sentence for every pair",
+    "compare.board-statsmodels": "ours also matches, corrects, and writes down an interval, tiers and a sentence for every pair",
     "plan.search": "the exact size of Tango's interval is enumerated near 100,000 items; searches by McNemar's test stay below the goal",
     "huge.join-csv-memory": "DuckDB's join fills the memory it may use: with --memory 800MB, the default, the goal is met on a "
     "quiet machine",
