@@ -85,8 +85,8 @@ def unseen_changes(changes: npt.ArrayLike, reach: float, units: float | None = N
     left to t, and nothing jumps at no change. From six units on, a unit that changes for the worse never brings the worse end
     nearer, unless so many have changed so alike that they are significantly worse.
     units: equal ones that these are worth. Assumes: independent units, and none that changes by more than the reach.
-    Of runs that are exactly theta worse because a few of 30 to 1,000 utterances fail altogether, at most 5.5% pass, with and without
-    others that vary; by t alone up to 49% (`steelyard certify --only "few items changed"`).
+    Of runs that are exactly theta worse because about five of 30 to 1,000 utterances fail altogether, at most 5% pass, with and without
+    others that vary (`steelyard certify --full --only "few items changed"`).
     Reference: BonettPrice2012, whose two items count with a weight here; the rule of three for no change at all.
 
     >>> unseen_changes(np.zeros(200), 1.0), unseen_changes(np.full(200, -0.1), 1.0)
