@@ -17,6 +17,7 @@ from steelyard.read.files import delimited
 from steelyard.read.files import paths as inflate
 from steelyard.read.open_source import open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 GOOD = b"truth,pred,n\na,a,1\nb,a,2\n"
 
 

@@ -20,6 +20,7 @@ import pytest
 from cases import every
 from damage import Outcome, command
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 TESTS = Path(__file__).parent.parent
 # Entry of validity.md, section 5 -> the tests about it. YAML (21 to 24) and the store of references (75 to 85) are met by `check`.
 COVERED: dict[str, Sequence[str]] = {

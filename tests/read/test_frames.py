@@ -17,6 +17,8 @@ from cases import every
 from steelyard.errors import AmbiguityError, DataError, SourceError
 from steelyard.read.open_source import open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
+
 
 @every(
     ("column", "texts"),

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from damage import FILES, KINDS, LOGS, STRANGE, Outcome, asked, beside, command, damaged, measured, nodes, replaced, without
 from steelyard.read.logs.inspect_files import Archive
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 quietly = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 SHORTER = ("cut", "removed")  # may leave a whole log of fewer items, if it is one of lines
 JSONS = [file for file in FILES if file.endswith((".json", ".jsonl"))]

@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
+
 
 def harness() -> ModuleType:
     spec = importlib.util.spec_from_file_location("fuzz_readers", Path(__file__).parent / "fuzz_readers.py")

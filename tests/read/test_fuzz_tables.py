@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from damage import KINDS, STRANGE, TOKENS, command, cut, damaged, inserted, measured, nodes, replaced
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 N = 24
 ROWS = [{"id": f"q{i}", "truth": "ab"[i % 2], "prediction": "ab"[i % 3 % 2], "note": f"ü {i}, x"} for i in range(N)]
 TEXTS = ("a.csv", "a.tsv", "a.jsonl", "a.json")

@@ -19,6 +19,7 @@ import steelyard as sy
 from cases import every
 from steelyard.read.encode import text_of
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 TOKYO = timezone(timedelta(hours=9))
 

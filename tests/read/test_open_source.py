@@ -20,6 +20,7 @@ from steelyard.read.engines import uniqueness
 from steelyard.read.files import delimited
 from steelyard.read.open_source import open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 CSV = "id,truth,pred\n1,a,a\n2,b,a\n"
 
 
@@ -85,6 +86,7 @@ def test_awkward_columns_and_labels_that_look_like_sql(tmp_path: Path) -> None:
         assert source.items().slices["select"].names == tuple("012345")
 
 
+@pytest.mark.usefixtures("own_engines")
 def test_the_engine_sees_the_named_file_only(tmp_path: Path) -> None:
     import duckdb
 

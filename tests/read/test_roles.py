@@ -10,6 +10,7 @@ from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError
 from steelyard.read.open_source import open_source
 from steelyard.read.roles import RECOGNISED, assign, may_use
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 ALL = [(role, name) for role, names in RECOGNISED.items() for name in names]
 
 

@@ -12,6 +12,8 @@ import pytest
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.rows import rows_of
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
+
 
 def test_csv_is_text_and_an_empty_field_is_none(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"

@@ -25,6 +25,7 @@ from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import count_joint, match
 
 Rows = Sequence[tuple[Any, ...]]
+pytestmark = pytest.mark.usefixtures("shared_engine")
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +38,8 @@ def save(path: Path, names: Sequence[str], rows: Rows, types: Sequence[str] = ()
     """Rows as Parquet (columns of the given types) or CSV."""
     kinds = types or ["VARCHAR"] * len(names)
     form = "PARQUET, ROW_GROUP_SIZE 2048" if path.suffix == ".parquet" else "CSV, HEADER"
-    with duckdb.connect() as con:
-        con.execute(f"CREATE TABLE t ({', '.join(f'{quoted(n)} {k}' for n, k in zip(names, kinds, strict=True))})")
+    with duckdb.connect(":memory:") as con:
+        con.execute(f"CREATE TEMP TABLE t ({', '.join(f'{quoted(n)} {k}' for n, k in zip(names, kinds, strict=True))})")
         columns = [list(column) for column in zip(*rows, strict=True)]  # whole columns: one INSERT per row would take seconds
         con.execute(f"INSERT INTO t SELECT {', '.join(['UNNEST(?)'] * len(names))}", columns)
         con.execute(f"COPY t TO {literal(str(path))} (FORMAT {form})")
@@ -49,9 +50,21 @@ def opened(path: Path, **columns: Any) -> Source:
     return open_source(path, columns=columns)
 
 
-def by_items(a: Path, b: Path, labels: Sequence[str] | None = None, **columns: Any) -> tuple[JointCounts, Any]:
-    pairs, report = match(opened(a, **columns).items(), opened(b, **columns).items())
+def by_items(a: Source, b: Source, labels: Sequence[str] | None = None) -> tuple[JointCounts, Any]:
+    pairs, report = match(a.items(), b.items())
     return count_joint(pairs, labels), report
+
+
+def both_agree(a: Path, b: Path, labels: Sequence[str] | None = None, **columns: Any) -> tuple[JointCounts, Any]:
+    """What the engine found, after the items of the same sources gave the same."""
+    sources = opened(a, **columns), opened(b, **columns)
+    expected = by_items(*sources, labels)
+    for source in sources:
+        source.ids_checked = False  # the engine looks for itself
+    found = joint(*sources, labels)
+    same(found, expected)
+    assert found is not None
+    return found
 
 
 def answers(n: int, classes: Sequence[Any], seed: int) -> tuple[list[Any], list[Any], list[Any]]:
@@ -99,7 +112,7 @@ def test_the_engine_and_the_items_agree(tmp_path: Path, order: str, form: tuple[
     classes = tuple(abs(c) for c in classes) if kind == "UTINYINT" else classes
     kinds = ("VARCHAR" if ids == "text" else "BIGINT", kind)
     a, b = two_files(tmp_path, names, form=form, order=order, classes=classes, kinds=kinds, seed=len(kind))
-    same(joint(opened(a), opened(b)), by_items(a, b))
+    both_agree(a, b)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -113,9 +126,7 @@ def test_unmatched_ids_and_conflicting_truths_are_counted_with_examples(tmp_path
     second = [(i, "z" if i in wrong else t, y) for i, t, _, y in rows if draw.random() < 0.9]
     draw.shuffle(second)
     a, b = save(tmp_path / "a.parquet", NAMES, first), save(tmp_path / "b.csv", NAMES, second)
-    found, expected = joint(opened(a), opened(b)), by_items(a, b)
-    same(found, expected)
-    assert found is not None
+    found = both_agree(a, b)
     ours = {i for i, *_ in first}, {i for i, *_ in second}
     assert len(found[1].example_baseline_only) == len(found[1].example_candidate_only) == 3
     assert set(found[1].example_baseline_only) <= ours[0] - ours[1]
@@ -126,7 +137,7 @@ def test_unmatched_ids_and_conflicting_truths_are_counted_with_examples(tmp_path
 def test_a_longer_file_and_a_shorter_one(tmp_path: Path) -> None:
     rows = [(f"i{i}", "ab"[i % 2], "ab"[i % 3 == 0]) for i in range(3000)]
     a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[:2990])
-    same(joint(opened(a), opened(b)), by_items(a, b))
+    both_agree(a, b)
 
 
 def test_nothing_in_common(tmp_path: Path) -> None:
@@ -154,12 +165,11 @@ def test_ids_match_by_their_text(tmp_path: Path, kinds: tuple[str, str], ids: li
         [(str(i), "u", "u") for i in [*ids, *(["007"] if kinds[1] == "VARCHAR" else [])]],
         (kinds[1], "VARCHAR", "VARCHAR"),
     )
-    found = joint(opened(a), opened(b))
-    same(found, by_items(a, b))
-    assert found is not None
+    found = both_agree(a, b)
     assert found[1].matched == len(ids)
 
 
+@pytest.mark.usefixtures("own_engines")
 def test_awkward_names(tmp_path: Path) -> None:
     names = ('item "id"', "Truth-ü 'x'", "pred; DROP")
     rows = [(f"o'{i}\"", "a'b", 'a"b') for i in range(40)]
@@ -167,14 +177,17 @@ def test_awkward_names(tmp_path: Path) -> None:
     folder.mkdir()
     given = dict(zip(NAMES, names, strict=True))
     a, b = save(folder / "a'.parquet", names, rows), save(folder / "b.csv", names, rows[::-1])
-    same(joint(opened(a, **given), opened(b, **given)), by_items(a, b, **given))
+    both_agree(a, b, **given)
 
 
 def test_declared_labels(tmp_path: Path) -> None:
     a, b = two_files(tmp_path, range(50), form=("csv", "csv"), order="shuffled", classes="abc", kinds=("INTEGER", "VARCHAR"), seed=3)
-    same(joint(opened(a), opened(b), ["c", "b", "a", "x"]), by_items(a, b, ["c", "b", "a", "x"]))
+    sources = opened(a), opened(b)
+    met = meet(*sources)
+    assert met is not None
+    same((met.joint(["c", "b", "a", "x"]), met.report), by_items(*sources, ["c", "b", "a", "x"]))
     with pytest.raises(DataError, match="not among the declared labels"):
-        joint(opened(a), opened(b), ["a", "b"])
+        joint(*sources, ["a", "b"])
 
 
 # ---- ids that are not right ----------------------------------------------------------------------------------------
@@ -195,7 +208,7 @@ def test_duplicate_and_missing_ids_are_refused_as_ever(tmp_path: Path, ids: list
     with pytest.raises(DataError) as ours:
         joint(opened(a), opened(b))
     with pytest.raises(DataError) as items:
-        by_items(a, b)
+        by_items(opened(a), opened(b))
     assert str(ours.value) == str(items.value)
 
 
@@ -237,8 +250,9 @@ def test_missing_labels_are_for_the_items(tmp_path: Path, place: int, alone: boo
     b = save(tmp_path / "b.parquet", NAMES, rows[:2] if alone else rows)
     rows[2][place] = None
     a = save(tmp_path / "a.parquet", NAMES, rows)
-    assert joint(opened(a), opened(b)) is None
-    assert joint(opened(b), opened(a)) is None
+    first, second = opened(a), opened(b)
+    assert joint(first, second) is None
+    assert joint(second, first) is None
 
 
 @pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
@@ -246,8 +260,9 @@ def test_a_hole_in_a_column_beside_is_for_the_items(tmp_path: Path, bad: float |
     names, types = (*NAMES, "probability"), ("INTEGER", "VARCHAR", "VARCHAR", "DOUBLE")
     rows = [(i, "u", "v", 0.5) for i in range(5)]
     a, b = save(tmp_path / "a.parquet", names, rows, types), save(tmp_path / "b.parquet", names, [*rows[:4], (4, "u", "v", bad)], types)
-    assert joint(opened(a), opened(a)) is not None
-    assert joint(opened(a), opened(b)) is None
+    first = opened(a)
+    assert joint(first, first) is not None
+    assert joint(first, opened(b)) is None
 
 
 def test_texts_beside_that_are_no_numbers_are_for_the_items(tmp_path: Path) -> None:
@@ -255,11 +270,12 @@ def test_texts_beside_that_are_no_numbers_are_for_the_items(tmp_path: Path) -> N
     rows = [(i, "u", "v", 0.5) for i in range(5)]
     a = save(tmp_path / "a.parquet", names, rows, types)
     csv = save(tmp_path / "c.csv", names, rows, types)
-    assert joint(opened(a), opened(csv)) == joint(opened(a), opened(a))  # texts that are plainly numbers
+    first = opened(a)
+    assert joint(first, opened(csv)) == joint(first, first)  # texts that are plainly numbers
     whole = csv.read_text()
     for text in ("", "half", "1_000", " 0.5", "inf", "1e999", "NaN", "50%"):
         csv.write_text(whole.replace("0.5", text, 1))
-        assert joint(opened(a), opened(csv)) is None, text
+        assert joint(first, opened(csv)) is None, text
 
 
 def test_other_sources_are_for_the_items(tmp_path: Path) -> None:
@@ -267,7 +283,8 @@ def test_other_sources_are_for_the_items(tmp_path: Path) -> None:
     rows = open_source([{"id": "1", "truth": "u", "prediction": "v"}], columns={})
     bare = opened(save(tmp_path / "b.parquet", NAMES[1:], [("u", "v")]))
     floats = opened(save(tmp_path / "c.parquet", NAMES, [(1.5, "u", "v")], ("DOUBLE", "VARCHAR", "VARCHAR")))
-    assert [joint(opened(a), other) for other in (rows, bare, floats)] == [None, None, None]
+    first = opened(a)
+    assert [joint(first, other) for other in (rows, bare, floats)] == [None, None, None]
 
 
 def test_more_cells_than_classes_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,8 +335,9 @@ def test_scores_of_zero_and_one(tmp_path: Path, kind: str, values: tuple[Any, An
 
 def test_scores_that_are_not_all_zero_or_one(tmp_path: Path) -> None:
     a, b = (save(tmp_path / f"{x}.csv", ("id", "score"), [(1, 1), (2, s)]) for x, s in (("a", 0), ("b", 0.5)))
-    assert joint(opened(a), opened(a), outcomes=True) is not None
-    assert joint(opened(a), opened(b), outcomes=True) is None
+    first = opened(a)
+    assert joint(first, first, outcomes=True) is not None
+    assert joint(first, opened(b), outcomes=True) is None
 
 
 def test_conflicting_truths_beside_scores(tmp_path: Path) -> None:
@@ -368,8 +386,9 @@ def test_a_comparison_is_the_same_either_way(
 
 def test_the_telling_items_are_those_of_the_items(tmp_path: Path) -> None:
     a, b = large(tmp_path, scored=False, order="shuffled", n=60)
-    pairs, _ = match(opened(a).items(), opened(b).items())
-    found = meet(opened(a), opened(b))
+    sources = opened(a), opened(b)
+    pairs, _ = match(*(source.items() for source in sources))
+    found = meet(*sources)
     assert found is not None
     assert list(found.telling) == telling_items(pairs, parse("accuracy"), 10)
 

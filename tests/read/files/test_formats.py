@@ -21,6 +21,7 @@ from steelyard.errors import SourceError
 from steelyard.read.open_source import open_source
 from unpackers import UNPACKERS, only_unpacker
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 ROWS = [
     {"id": f"q{i}", "truth": t, "prediction": p, "score": s, "note": 'x, "y"\nz'}
     for i, (t, p, s) in enumerate(

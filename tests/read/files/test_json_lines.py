@@ -15,6 +15,7 @@ from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.files import jsons as json_lines
 from steelyard.read.open_source import Source, open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 ROLES = ("truth", "prediction")
 
 

@@ -19,6 +19,7 @@ from steelyard.read.engines import duckdb_table, uniqueness, unread
 from steelyard.read.files import delimited, jsons
 from steelyard.read.open_source import open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 N = 300
 LABELS = ["a", "b", "class c", "Ünicode", "7"]
 

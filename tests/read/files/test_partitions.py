@@ -18,6 +18,7 @@ from steelyard.read.files.formats import partition_of
 from steelyard.read.files.paths import resolve, split_name
 from steelyard.read.open_source import Source, open_source
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 FORMATS = ("parquet", "csv", "jsonl", "arrow")
 
 

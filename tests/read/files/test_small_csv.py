@@ -18,6 +18,7 @@ from cases import every
 from steelyard.errors import SteelyardError
 from steelyard.read.files import delimited
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 HEAD = b"id,truth,prediction\n"
 ROWS = b"".join(b"%d,%s,%s\n" % (i, b"abc"[i % 3 : i % 3 + 1], b"abc"[i * 7 % 11 % 3 : i * 7 % 11 % 3 + 1]) for i in range(60))
 PLAIN = HEAD + ROWS

@@ -19,6 +19,7 @@ from steelyard.read.logs.documents import digest, document, objects, occurrences
 from steelyard.read.logs.log import Choices, Log
 from steelyard.read.logs.parquet_rows import has_names, parquet_rows
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 LOGS = Path(__file__).parent
 PARQUET = "lighteval/details/steel/model-a/2026-11-16T00-00-00.000000/details_sums_0_2026-11-16T00-00-00.000000.parquet"
 # (reader, file, what to choose): one of each shape of file

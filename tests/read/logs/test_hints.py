@@ -16,6 +16,7 @@ from steelyard.questions.compare.compare import compare
 from steelyard.questions.record.record import record
 from steelyard.questions.suite.check_suite import check_suite
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 HERE = Path(__file__).parent
 STEPS = 8
 # A log, and what somebody who uses it would have said anyway: hints are about choices, not about what is missing.

@@ -27,6 +27,7 @@ from steelyard.read.logs.inspect_log import looks_like, read
 from steelyard.read.logs.log import Choices, Log
 from unpackers import UNPACKERS, only_unpacker
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 LOGS = Path(__file__).parent / "inspect"
 OWN = json.loads((LOGS / "own.json").read_text())
 T_39, T_7 = 2.0226909200367604, 2.3646242515927844  # R 4.3: qt(.975, 39), qt(.975, 7)

@@ -18,6 +18,7 @@ from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.read.logs.lighteval import looks_like, read
 from steelyard.read.logs.log import Choices, Log
 
+pytestmark = pytest.mark.usefixtures("shared_engine")
 LOGS = Path(__file__).parent / "lighteval"
 DATE = "2026-11-16T00-00-00.000000"
 FILES = {model: LOGS / "details" / "steel" / model / DATE / f"details_sums_0_{DATE}.parquet" for model in ("model-a", "model-b")}
