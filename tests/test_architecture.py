@@ -26,8 +26,8 @@ LEVEL = {
     "items": 0,
     "errors": 0,
     "redaction": 0,
-    "options": 1,
-    "declared": 2,
+    "did_you_mean": 0,
+    "options": 2,
     "outputs": 1,
     "atomic": 1,
     "databases": 1,
@@ -55,7 +55,7 @@ LEVEL = {
     "__main__": 8,
     "__init__": 7,
 }
-LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction"}
+LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction", "did_you_mean"}
 
 
 def room(path: Path) -> str:

@@ -237,7 +237,7 @@ def test_guide_names_every_recognised_column() -> None:
 
 
 def test_methods_page_names_every_interval() -> None:
-    from steelyard.estimate.measure_options import intervals
+    from steelyard.estimate.interval_names import intervals
 
     methods = _page("methods.md")
     assert [name for name in intervals() if f"`{name}`" not in methods] == []
@@ -253,8 +253,8 @@ def _options(command: click.Command) -> list[str]:
 
 
 def test_compare_guide_names_every_test_and_interval() -> None:
-    from steelyard.estimate.compare_options import PAIRED_INTERVALS, UNPAIRED_INTERVALS
     from steelyard.estimate.difference_tests import TESTS
+    from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS
 
     everything = dict.fromkeys((*TESTS, *PAIRED_INTERVALS, *UNPAIRED_INTERVALS))
     assert _missing(_page("compare.md"), everything) == []
@@ -317,7 +317,7 @@ def test_audit_guide_names_every_option() -> None:
 
 def test_bisect_guide_names_every_option_and_variable() -> None:
     from steelyard.cli.bisection import bisect, step_
-    from steelyard.options import RUN_COLUMNS
+    from steelyard.options.option import RUN_COLUMNS
     from steelyard.questions.bisect import asking
 
     guide, columns = _page("bisect.md"), {f"--{option.name}" for option in RUN_COLUMNS}

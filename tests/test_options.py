@@ -16,11 +16,10 @@ from click.testing import CliRunner
 
 import steelyard as sy
 from cases import every
-from steelyard import options
 from steelyard.cli.command import READERS, Given, in_flags, verb_command
 from steelyard.cli.main import steelyard
-from steelyard.declared.run import OF_MODELS
-from steelyard.options import CHECKS, SOURCE_KEYWORDS, Option, complete_docstring, documented, keyword_defaults, refuse_unknown
+from steelyard.options.option import CHECKS, SOURCE_KEYWORDS, Option, complete_docstring, documented, keyword_defaults, refuse_unknown
+from steelyard.options.run import OF_MODELS
 from steelyard.pytest_session import Accuracy
 
 VERBS = {
@@ -53,7 +52,7 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
 
 @every(("declared", "verb"), VERBS.items())
 def test_the_command_and_python_know_the_same_options(declared: str, verb: str) -> None:
-    options = import_module(f"steelyard.declared.{declared}").OPTIONS
+    options = import_module(f"steelyard.options.{declared}").OPTIONS
     parameters = inspect.signature(getattr(sy, verb)).parameters
     names = {option.parameter for option in options if not option.command}
     through = {*SOURCE_KEYWORDS, *OF_MODELS, "positive"} if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set()
@@ -67,7 +66,7 @@ def test_the_command_and_python_know_the_same_options(declared: str, verb: str) 
 def test_a_default_is_the_same_in_both(declared: str, verb: str) -> None:
     """The command passes on what was given alone: for the rest Python's default holds, and help must not promise another."""
     defaults = keyword_defaults(getattr(sy, verb))
-    for option in import_module(f"steelyard.declared.{declared}").OPTIONS:
+    for option in import_module(f"steelyard.options.{declared}").OPTIONS:
         if option.default is not None and not option.command:
             read = READERS[option.kind](option.default, "") if option.kind in READERS else option.default
             assert read == defaults[option.name], option.name
@@ -157,7 +156,7 @@ def test_the_command_and_the_plugin_pass_through_the_same_check(monkeypatch: pyt
     def refuse(name: str, value: object) -> float:
         raise sy.UsageError(f"cannot use {name}", got=repr(value), need="to be asked here")
 
-    monkeypatch.setitem(options.CHECKS, "theta", refuse)  # type: ignore[arg-type]
+    monkeypatch.setitem(CHECKS, "theta", refuse)  # type: ignore[arg-type]
     typed = CliRunner().invoke(steelyard, ["check", "--value", ".8", "--task", "t", "--model", "m", "--theta", ".02"])
     assert str(typed.exception) == "Cannot use --theta: expected to be asked here, got 0.02."
     accuracy = Accuracy(request.node)

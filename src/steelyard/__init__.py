@@ -299,7 +299,7 @@ def __getattr__(name: str) -> Any:
 
     value = getattr(import_module(f"steelyard.{_HOME[name]}"), name)
     if isinstance(value, FunctionType):
-        from steelyard.options import complete_docstring
+        from steelyard.options.option import complete_docstring
 
         complete_docstring(value)
     globals()[name] = value

@@ -32,7 +32,7 @@ from steelyard.evaluate.models.engine_spec import spec_of
 from steelyard.evaluate.task import prompts
 from steelyard.evaluate.task.prompts import PromptSample
 from steelyard.late_dataclass import dataclass
-from steelyard.options import SOURCE_KEYWORDS, keywords_of, refuse_unknown
+from steelyard.options.option import SOURCE_KEYWORDS, keywords_of, refuse_unknown
 from steelyard.questions.guard.check import check
 from steelyard.questions.record.record import existing_entry
 from steelyard.reference import outcomes

@@ -29,8 +29,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.options import did_you_mean, keywords_of, number, refuse_unknown
+from steelyard.options.option import keywords_of, number, refuse_unknown
 
 if TYPE_CHECKING:
     from steelyard.results.measurement import Row
@@ -197,7 +198,7 @@ def check_runs(on_regression: str = "warn", **options: Any) -> RunChecks:
     Returns the checks; `.verdicts` fills as runs end.
     """
     _refuse_wish(on_regression)
-    from steelyard.options import SOURCE_KEYWORDS
+    from steelyard.options.option import SOURCE_KEYWORDS
     from steelyard.questions.guard.check import check
 
     known = [name for name in (*keywords_of(check), *SOURCE_KEYWORDS) if name not in ("task", "model", "value")]

@@ -18,7 +18,7 @@ from steelyard.errors import SteelyardError, UsageError
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.address import parse_address
 from steelyard.history.store import open_history
-from steelyard.options import RUN_KEYWORDS
+from steelyard.options.option import RUN_KEYWORDS
 from steelyard.questions.history.keep import keep_once
 from steelyard.reference.changes import commit_of
 from steelyard.reference.config import Config, find_config

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from steelyard.declared.run import HOW, OF_MODELS
 from steelyard.errors import SteelyardError
 from steelyard.evaluate.models.opening import called, default_name
+from steelyard.options.run import HOW, OF_MODELS
 from steelyard.questions.record.record import existing_entry
 from steelyard.questions.run.run import run
 from steelyard.questions.run.task import read_task

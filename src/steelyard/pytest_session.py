@@ -18,7 +18,7 @@ import pytest
 
 from steelyard.errors import SteelyardError, UsageError, with_article
 from steelyard.items import Labels
-from steelyard.options import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, ratio_columns, refuse_unknown
+from steelyard.options.option import COLUMNS, LOG_CHOICES, RUN_COLUMNS, SOURCE_KEYWORDS, keywords_of, ratio_columns, refuse_unknown
 from steelyard.questions.guard.check import check as ask
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.read.frames import is_frame

@@ -16,7 +16,7 @@ from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite
 from steelyard.infer.multiplicity import adjust
-from steelyard.options import typed_text
+from steelyard.options.option import typed_text
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 import steelyard as sy
 from steelyard.cli.report import report
-from steelyard.declared.report import CARDS
 from steelyard.errors import UsageError
+from steelyard.options.report import CARDS
 
 
 @pytest.fixture

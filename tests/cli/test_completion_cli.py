@@ -9,8 +9,8 @@ import pytest
 
 from steelyard.cli.completion import SHELLS, VARIABLE
 from steelyard.cli.main import COMMANDS, main
-from steelyard.estimate.compare_options import PAIRED_INTERVALS, TESTS, UNPAIRED_INTERVALS
-from steelyard.estimate.measure_options import intervals
+from steelyard.estimate.difference_tests import TESTS
+from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS, intervals
 from steelyard.metrics.catalogue import parse
 
 

@@ -16,7 +16,7 @@ import pytest
 from cases import every
 from questions.bisect.repositories import git
 from steelyard.cli import main as command
-from steelyard.options import LIMITS, within
+from steelyard.options.option import LIMITS, within
 
 EXTREMES = ("0", "-1", "1e-300", "1e300", "nan", "inf", "999999999999", str(10**30))
 SECONDS = 60  # of a hang, not of a slow machine

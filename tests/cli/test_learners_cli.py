@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from steelyard.cli import main as program
 from steelyard.cli.learners import learners, load_learner, read_table
-from steelyard.declared.learners import METHODS
 from steelyard.errors import SteelyardError
+from steelyard.options.learners import METHODS
 
 MODELS = """
 from sklearn.linear_model import Ridge

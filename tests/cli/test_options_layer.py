@@ -18,7 +18,7 @@ from steelyard.cli.command import Command, OutputFile
 from steelyard.cli.main import main
 from steelyard.cli.main import steelyard as top
 from steelyard.errors import UsageError
-from steelyard.options import LOG_CHOICES, SOURCE_KEYWORDS
+from steelyard.options.option import LOG_CHOICES, SOURCE_KEYWORDS
 
 ROWS = "id,truth,prediction\n" + "".join(f"{i},{'ab'[i % 2]},{'ab'[i % 3 % 2]}\n" for i in range(40))
 Asked = Callable[..., tuple[int, str, str]]

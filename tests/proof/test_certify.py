@@ -137,9 +137,9 @@ def test_every_file_with_claims_is_in_the_catalogue() -> None:
 
 
 def test_every_method_offered_has_a_claim() -> None:
-    from steelyard.estimate.compare_options import PAIRED_INTERVALS, UNPAIRED_INTERVALS
     from steelyard.estimate.difference_tests import TESTS
-    from steelyard.estimate.measure_options import intervals as of_one_system
+    from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+    from steelyard.estimate.interval_names import intervals as of_one_system
     from steelyard.infer.sequential.stopping import RULES
     from steelyard.questions.learners.design import METHODS
 

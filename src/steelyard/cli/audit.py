@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import Given, verb_command
-from steelyard.declared.audit import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.audit import OPTIONS
 
 
 @verb_command(OPTIONS)

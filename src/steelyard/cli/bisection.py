@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from steelyard.cli.command import CommandGroup, Given, verb_command
-from steelyard.declared.bisection import OPTIONS, STEP
+from steelyard.options.bisection import OPTIONS, STEP
 
 CODES = {"good": 0, "bad": 1, "undecided": 125}  # as git bisect run reads them; 128 and above end it
 ABORT = 129

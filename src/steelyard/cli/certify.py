@@ -11,7 +11,7 @@ import click
 
 from steelyard.atomic import write_text
 from steelyard.cli.command import BY_ENDING, Given, _width, verb_command
-from steelyard.declared.certify import OPTIONS
+from steelyard.options.certify import OPTIONS
 
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate

@@ -10,8 +10,8 @@ import click
 
 from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
 from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere_to_keep
-from steelyard.declared.check import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.check import OPTIONS
 
 
 @verb_command(OPTIONS, formats=CHECK_FORMATS)

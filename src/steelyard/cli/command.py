@@ -25,9 +25,10 @@ import click
 from click.core import ParameterSource
 from click.types import StringParamType
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.late_pattern import late_pattern
-from steelyard.options import Option, nearest, typed_text
+from steelyard.options.option import Option, typed_text
 from steelyard.outputs import refuse_overwriting
 from steelyard.redaction import redact
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import INPUT, Given, verb_command
-from steelyard.declared.comment import OPTIONS
+from steelyard.options.comment import OPTIONS
 
 
 @verb_command(OPTIONS)

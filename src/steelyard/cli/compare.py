@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, Given, fraction, refuse_given, told_while_reading, verb_command
-from steelyard.declared.compare import BARE, OF_TABLES, OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.compare import BARE, OF_TABLES, OPTIONS
 
 
 @verb_command(OPTIONS)

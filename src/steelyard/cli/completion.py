@@ -109,13 +109,13 @@ def _metrics(command: str) -> Iterator[tuple[str, str]]:
 
 def _intervals(command: str) -> Iterator[tuple[str, str]]:
     if command == "compare":
-        from steelyard.estimate.compare_options import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+        from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS
 
         for name in dict.fromkeys(PAIRED_INTERVALS + UNPAIRED_INTERVALS):
             designs = [design for design, names in (("paired", PAIRED_INTERVALS), ("unpaired", UNPAIRED_INTERVALS)) if name in names]
             yield name, " or ".join(designs)
     else:
-        from steelyard.estimate.measure_options import intervals
+        from steelyard.estimate.interval_names import intervals
 
         yield from ((name, "") for name in intervals())
 

@@ -10,9 +10,9 @@ import click
 from click.core import ParameterSource
 
 from steelyard.cli.command import CommandGroup, Given, refuse_given, verb_command
-from steelyard.declared.history import DOES, OPTIONS, USED
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.options import RUN_KEYWORDS
+from steelyard.options.history import DOES, OPTIONS, USED
+from steelyard.options.option import RUN_KEYWORDS
 
 TABLES = (".csv", ".jsonl")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.command import Given, verb_command
-from steelyard.declared.history import ACK, SIMULATE
+from steelyard.options.history import ACK, SIMULATE
 
 
 @verb_command(SIMULATE, "simulate", short_help="replay stored nights with other budgets of false alarms")

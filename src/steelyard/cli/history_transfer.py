@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
-from steelyard.declared.history import EXPORT, IMPORT
 from steelyard.errors import UsageError
+from steelyard.options.history import EXPORT, IMPORT
 
 
 @verb_command(IMPORT, "import", short_help="add the scores in logs of an accuracy suite")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.command import Given, refuse_given, verb_command
-from steelyard.declared.init import OPTIONS
+from steelyard.options.init import OPTIONS
 
 
 @verb_command(OPTIONS)

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, Given, split, verb_command
-from steelyard.declared.learners import OPTIONS
 from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.options.learners import OPTIONS
 
 
 @verb_command(OPTIONS)

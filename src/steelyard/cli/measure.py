@@ -9,8 +9,8 @@ import click
 
 from steelyard.atomic import write_text
 from steelyard.cli.command import INPUT, MEASURE_FORMATS, RECORD_FORMAT, Given, fraction, pairs_given, told_while_reading, verb_command
-from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.measure import OPTIONS
 from steelyard.outputs import refuse_overwriting
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.command import Given, verb_command
-from steelyard.declared.plan_designs import OPTIONS
+from steelyard.options.plan_designs import OPTIONS
 
 
 @verb_command(OPTIONS)

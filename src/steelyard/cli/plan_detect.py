@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
-from steelyard.declared.plan_detect import OPTIONS
+from steelyard.options.plan_detect import OPTIONS
 
 
 @verb_command(OPTIONS, formats=PLAN_FORMATS)

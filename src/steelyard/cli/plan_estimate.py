@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
-from steelyard.declared.plan_estimate import OPTIONS
+from steelyard.options.plan_estimate import OPTIONS
 
 
 @verb_command(OPTIONS, formats=PLAN_FORMATS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, verb_command
-from steelyard.declared.plan_split import OPTIONS
+from steelyard.options.plan_split import OPTIONS
 
 
 @verb_command(OPTIONS, formats=PLAN_FORMATS)

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, split, verb_command
-from steelyard.declared.plan_train import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.plan_train import OPTIONS
 
 FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats", "test_size", "workers")
 READING = ("size", "score", "train_score", "seed_column", "n_test")

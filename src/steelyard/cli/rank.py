@@ -6,7 +6,7 @@ import click
 
 from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
 from steelyard.cli.compare import write_answer
-from steelyard.declared.rank import OPTIONS
+from steelyard.options.rank import OPTIONS
 
 
 @verb_command(OPTIONS)

@@ -6,7 +6,7 @@ import click
 
 from steelyard.cli.command import INPUT, Given, verb_command
 from steelyard.cli.history import about_run, keep_in_history, refuse_nowhere_to_keep
-from steelyard.declared.record import OPTIONS
+from steelyard.options.record import OPTIONS
 
 
 @verb_command(OPTIONS)

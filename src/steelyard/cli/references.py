@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import Given, Group, verb_command
-from steelyard.declared.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
+from steelyard.options.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 
 @click.group(cls=Group, short_help="list, show, lint, import, history, remove, rename, approve")

@@ -9,8 +9,8 @@ import click
 
 from steelyard.atomic import write_text
 from steelyard.cli.command import Given, pairs_given, verb_command
-from steelyard.declared.report import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.report import OPTIONS
 from steelyard.render.terminal import harmless
 
 TARGETS = ("card", "eval_results", "google_card", "every_eval_ever")

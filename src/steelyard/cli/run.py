@@ -8,8 +8,8 @@ import click
 
 from steelyard.cli.command import CHECK_FORMATS, INPUT, Given, refuse_given, verb_command
 from steelyard.cli.history import keep_in_history, refuse_nowhere_to_keep
-from steelyard.declared.run import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.run import OPTIONS
 
 OF_DECIDED_SUITES = ("until", "stop", "max_calls", "max_cost")
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from steelyard.cli.command import Given, verb_command
-from steelyard.declared.serve import OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.serve import OPTIONS
 
 
 @verb_command(OPTIONS, formats=())

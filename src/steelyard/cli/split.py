@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from steelyard.cli.command import INPUT, Given, refuse_given, told_while_reading, verb_command
-from steelyard.declared.split import CHECK_OPTIONS, COMMON_OPTIONS, OPTIONS, SPLIT_OPTIONS
 from steelyard.errors import UsageError
+from steelyard.options.split import CHECK_OPTIONS, COMMON_OPTIONS, OPTIONS, SPLIT_OPTIONS
 from steelyard.outputs import refuse_overwriting
 
 

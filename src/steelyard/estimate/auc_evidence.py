@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.evidence import Evidence, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, or_none
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.normal import z_value
@@ -15,6 +14,7 @@ from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.unseen import UnseenChanges
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
@@ -123,11 +123,11 @@ def _interval(
         low, high = rare.wider(pair.difference, known, z_value(asked.level, asked.side), asked.alternative)
         if isinstance(ends, Degenerate) or high - low > WIDER * (ends[1] - ends[0]):
             warnings.add("few items changed their places: the interval allows a new item to move from the first place to the last")
-        return asked.interval_of(low, high, method)
+        return interval_of(asked, low, high, method)
     if isinstance(ends, Degenerate):
         warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
-        return asked.interval_of(*wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
-    return asked.interval_of(*ends, method)
+        return interval_of(asked, *wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
+    return interval_of(asked, *ends, method)
 
 
 def _wide_error(pair: AucPair, method: str, asked: CompareOptions) -> float | None:

@@ -11,12 +11,12 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.estimate.board_flips import flips_board
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import concluded_again, finish, sign
 from steelyard.estimate.opening import AlignedRuns, SystemItems, aligned_runs, ids_of, paired, subset, without
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
 from steelyard.tally.pairs import Pairs, agree_on_units

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import finish, sign, systems_of
+from steelyard.estimate.evidence import finish, interval_of, sign, systems_of
 from steelyard.estimate.opening import AlignedRuns
 from steelyard.estimate.pair_evidence import all_right
 from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_tests
 from steelyard.infer import multiplicity as many
 from steelyard.infer.paired.mcnemar import tango_each
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, System
 from steelyard.results.measurement import Interval
@@ -41,7 +41,7 @@ def flips_board(
     intervals: dict[Place, Interval] = {}
     if asked.interval in (None, "tango"):
         ends = tango_each([gained for gained, _ in distinct], [lost for _, lost in distinct], n, asked.level, asked.side)
-        intervals = {each: asked.interval_of(*pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
+        intervals = {each: interval_of(asked, *pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
     p_values = [tests[each].p_value for each in moved]
     adjusted = many.adjust([1.0 if p is None else p for p in p_values], asked.correction)
     signed: dict[str | None, str] = {}

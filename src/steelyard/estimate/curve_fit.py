@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.intervals.sums import student
 from steelyard.infer.learning.learning_curve import Fit, ends, fit_curves, fit_points, share_variance
 from steelyard.late_dataclass import dataclass
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.learning_curve import CurveGap
 
 FloatArray = npt.NDArray[np.float64]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from steelyard.estimate.compare_options import CompareOptions
     from steelyard.metrics.table import TableStatistic
+    from steelyard.options.compare import CompareOptions
     from steelyard.tally.joint import JointCounts
     from steelyard.tally.sums import Sums
 

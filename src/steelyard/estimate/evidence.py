@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import RESAMPLING
+from steelyard.estimate.interval_names import RESAMPLING
+from steelyard.infer.planning.power import minimum_detectable
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
 from steelyard.results import signature
 from steelyard.results.base import Warnings, put_off
 from steelyard.results.comparison import Comparison, Difference, System, Test
@@ -22,6 +23,35 @@ if TYPE_CHECKING:
     from steelyard.infer.paired.unseen import UnseenChanges
 
 DECLARE = "declare the range of the scores with range=(LO, HI) to allow for such items"
+
+
+POWER = 0.8
+
+
+def interval_of(
+    asked: CompareOptions, low: float, high: float, method: str, bottom: float | None = -1.0, top: float | None = 1.0
+) -> Interval:
+    """An interval of a difference, inside its range, open on the side that was not asked for."""
+    ends: list[float | None] = [low, high]
+    if asked.side == "upper":
+        ends[0] = bottom
+    elif bottom is not None:
+        ends[0] = max(bottom, low)
+    if asked.side == "lower":
+        ends[1] = top
+    elif top is not None:
+        ends[1] = min(top, high)
+    return Interval(low=ends[0], high=ends[1], confidence_level=asked.level, side=asked.side, method=method)  # type: ignore[arg-type]
+
+
+def detectable(
+    asked: CompareOptions, error: float | None, noise: float | None = None, pull: float = 1.0, offset: float = 0.0
+) -> float | None:
+    """The true difference that this many items find with power .8 at this level: z_alpha x standard error + z_beta x noise."""
+    if error is None or not error > 0:
+        return None
+    plain = minimum_detectable(error, 1 - asked.level, 1 - POWER, noise=noise, two_sided=asked.alternative == "two-sided")
+    return (plain + offset) / pull
 
 
 class DifferenceTest(Protocol):
@@ -204,7 +234,7 @@ def _put_off(name: str, estimate: float | None, own: Callable[[], OwnPair], i: i
 
 def _detectable(found: Evidence, asked: CompareOptions) -> float | None:
     """The smallest difference that could be found; None where nothing could, because there is no spread or there are too few groups."""
-    return None if found.too_few else asked.minimum_detectable(found.error, found.noise, found.pull, found.offset)
+    return None if found.too_few else detectable(asked, found.error, found.noise, found.pull, found.offset)
 
 
 def too_few_groups(details: Mapping[str, Any]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.infer.intervals.sums import linearised, spread
 from steelyard.metrics.sums import SumStatistic
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.tally.sums import Sums
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import OF_NUMBERS, MeasureOptions
+from steelyard.estimate.interval_names import OF_NUMBERS
 from steelyard.estimate.opening import opened, own_metric, own_positive, refuse_fractions, refuse_numeric_truth, refuse_unfinished
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import (
@@ -32,6 +32,7 @@ from steelyard.items import ROLES, Items, Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE, parse, usual
 from steelyard.metrics.sums import SumsMetric
+from steelyard.options.measure import MeasureOptions
 from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.moments import moments
 from steelyard.read.engines.tables import TRAVELLERS

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally, known, make_row, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
@@ -20,6 +19,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.proportions import Proportion
 from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.sums import SparseRows, Sums

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import ratio_columns
+from steelyard.options.compare import CompareOptions
+from steelyard.options.option import ratio_columns
 from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt
 from steelyard.estimate.grouped_rows import enough_groups
@@ -28,6 +27,7 @@ from steelyard.metrics.labels import ACCURACY
 from steelyard.metrics.ranking import RankingMetric
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import SumsMetric, of_margins
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.tally.counts import MISSING, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import DECLARE
 from steelyard.infer.paired.bounded_t import BoundedT, bounded_t, bounded_t_of_weights
 from steelyard.infer.paired.decision import smallest_within_p
 from steelyard.infer.paired.within_items import WithinItems, WithinSpread, within_items, within_items_scores, within_spread
+from steelyard.options.compare import CompareOptions
 from steelyard.results.comparison import Test
 from steelyard.results.details import TestDetails
 from steelyard.tally.pairs import Pairs

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import TESTS, made, offered
-from steelyard.estimate.evidence import Evidence, OwnEstimate
+from steelyard.estimate.evidence import Evidence, OwnEstimate, interval_of
 from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import UNSAID, Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails
@@ -114,7 +114,7 @@ def flips_interval(both: int, gained: int, lost: int, neither: int, asked: Compa
         low, high = {"tango": infer.tango, "bonett-price": infer.bonett_price, "wald": infer.wald_paired}[method](
             gained, lost, n, level, side
         )
-    return asked.interval_of(low, high, method)
+    return interval_of(asked, low, high, method)
 
 
 def flips_tests(counts: Iterable[tuple[int, int]], n: int, asked: CompareOptions) -> list[Test]:

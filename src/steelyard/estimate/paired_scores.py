@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import BOUNDED, RUNS, TESTS, made, offered
-from steelyard.estimate.evidence import Evidence, ItemMeans
+from steelyard.estimate.evidence import Evidence, ItemMeans, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
@@ -26,6 +25,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.rounding import SUMS, one_number, rounding, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
@@ -241,11 +241,11 @@ def scores_interval(
     if method == "bounded-t" and bounds is not None:
         seen = found.judge.t if isinstance(found.judge, OfRange) else None
         t = seen or bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
-        return asked.interval_of(*t.interval(asked.level, asked.side), method, *reach)
+        return interval_of(asked, *t.interval(asked.level, asked.side), method, *reach)
     if method == "within-item" and found.judge is not None and found.error:
         ends = found.judge.interval(asked.level, asked.side)
         if math.isfinite(ends[0]) or bounds is not None:
-            return asked.interval_of(*ends, method, *reach)
+            return interval_of(asked, *ends, method, *reach)
         warnings.add("no interval for the difference: too few items to permute their runs")
         return None
     worth: dict[str, Any] = {}
@@ -267,7 +267,7 @@ def scores_interval(
         changed = int(sums.count[sums.dense[:, 1] != 0].sum())
         far = "all of the range" if bounds is not None else "the range of the scores seen; declare the real range with range="
         warn_of_few_changes(sums, QUOTIENT, found.rare, changed, warnings, groups=grouped, by=far)
-    return asked.interval_of(given[0], given[1], by, *reach)
+    return interval_of(asked, given[0], given[1], by, *reach)
 
 
 def _without_spread(
@@ -287,7 +287,7 @@ def _without_spread(
         if not isinstance(ends, Degenerate):
             warnings.add(given_instead(method, reason, "t with unseen items", difference=True))
             found.note(instead_of=method)
-            return asked.interval_of(*ends, "t", None, None)
+            return interval_of(asked, *ends, "t", None, None)
     if bounds is None:
         warnings.add(none_given(reason, difference=True, advice="; declare the range of the scores with range= if it is known"))
         return None
@@ -295,7 +295,7 @@ def _without_spread(
     low, high = wilson_mean(found.difference or 0.0, sums.n, -width, width, asked.level, asked.side)
     warnings.add(given_instead(method, reason, "Wilson on its mean", difference=True, wide=True))
     found.note(instead_of=method)
-    return asked.interval_of(low, high, "wilson-mean", -width, width)
+    return interval_of(asked, low, high, "wilson-mean", -width, width)
 
 
 def _test(

@@ -7,11 +7,10 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.errors import DataError
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import TESTS, made, offered
-from steelyard.estimate.evidence import Evidence, OwnEstimate, OwnPair
+from steelyard.estimate.evidence import Evidence, OwnEstimate, OwnPair, interval_of
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
-from steelyard.estimate.measure_options import RESAMPLING
+from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import warn_about_labels
@@ -23,6 +22,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate, check_draws
 from steelyard.infer.resampling.work import within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.table import TableStatistic
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
@@ -183,7 +183,7 @@ def table_interval(
     low, high, undefined = ends
     if undefined:
         warnings.add(left_out(metric.name, undefined, asked.own.draws, OF_CLASSES))
-    return asked.interval_of(low, high, method, *reach)
+    return interval_of(asked, low, high, method, *reach)
 
 
 def _joint_ends(
@@ -213,8 +213,8 @@ def outcome_interval(joint: JointCounts, metric: Metric, found: Evidence, asked:
         warnings.add(given_instead(method, ends, "Tango's", difference=True))
         found.note(instead_of=method)
         _, lost, gained, _ = joint.outcomes()
-        return asked.interval_of(*tango(gained, lost, joint.n, asked.level, asked.side), "tango")
-    return asked.interval_of(*ends[:2], method)
+        return interval_of(asked, *tango(gained, lost, joint.n, asked.level, asked.side), "tango")
+    return interval_of(asked, *ends[:2], method)
 
 
 def _of_posterior(
@@ -223,8 +223,8 @@ def _of_posterior(
     kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
     low, high = posterior().interval(asked.level, kind)
     if not high - low > 1e-12:  # one class: the posterior has no room, but a new item has
-        return asked.interval_of(*wilson_mean(0.0, joint.n, *reach, asked.level, asked.side), "wilson-mean", *reach)
-    return asked.interval_of(low, high, "bayes", *reach)
+        return interval_of(asked, *wilson_mean(0.0, joint.n, *reach, asked.level, asked.side), "wilson-mean", *reach)
+    return interval_of(asked, low, high, "bayes", *reach)
 
 
 def _posterior(joint: JointCounts, statistic: TableStatistic, metric: Metric, asked: CompareOptions) -> JointPosterior:

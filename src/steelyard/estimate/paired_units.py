@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import UNITS, offered
-from steelyard.estimate.evidence import Evidence, UnitSums
+from steelyard.estimate.evidence import Evidence, UnitSums, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
@@ -29,6 +28,7 @@ from steelyard.infer.resampling.work import fewer_draws
 from steelyard.infer.rounding import SUMS, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
@@ -169,7 +169,7 @@ def units_interval(
             return None
         gap = float(statistic.value(_totals(b)) - statistic.value(_totals(a)))
         warnings.add(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
-        return asked.interval_of(*wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
+        return interval_of(asked, *wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     low, high, undefined = found
     if method == "delta":
         changed, by = int(np.count_nonzero(_changes(a, b, statistic))), "as much as {}s differ among themselves, or fail altogether"
@@ -177,7 +177,7 @@ def units_interval(
         warn_of_few_changes(tally, difference, rare, changed, warnings, groups=sizes is not None, by=by.format(unit))
     if undefined:
         warnings.add(left_out(metric.name, undefined, asked.own.draws))
-    return asked.interval_of(low, high, method, *((None, None) if width is None else (-width, width)))
+    return interval_of(asked, low, high, method, *((None, None) if width is None else (-width, width)))
 
 
 def rare_of(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, sizes: FloatArray | None) -> UnseenChanges | None:

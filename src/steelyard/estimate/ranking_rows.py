@@ -11,7 +11,6 @@ import numpy as np
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_groups
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import known
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.sums_rows import positive_label, positives
@@ -22,6 +21,7 @@ from steelyard.infer.normal import clip, tail
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import RankCorrelation, RankingMetric
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row

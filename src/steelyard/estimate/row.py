@@ -9,12 +9,12 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.normal import clip
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import Proportion
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.details import PooledTable, RowDetails
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.signature import parse as parse_signature

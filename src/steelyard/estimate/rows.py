@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import OF_NUMBERS, RESAMPLING, MeasureOptions
+from steelyard.estimate.interval_names import OF_NUMBERS, RESAMPLING
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import MeasureOptions
 from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row

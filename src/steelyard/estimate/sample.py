@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.tally.counts import Counts
 from steelyard.tally.design import count_labels, design_of, row_sums, same_label, settle_missing, table_sums

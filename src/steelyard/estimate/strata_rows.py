@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import UsageError
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.evidence import Evidence
-from steelyard.estimate.measure_options import MeasureOptions
+from steelyard.estimate.evidence import Evidence, interval_of
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.estimate.row import known
 from steelyard.estimate.sample import Sample
@@ -20,6 +18,8 @@ from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.read.logs.log import Log
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
@@ -111,7 +111,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
     if asked.interval not in (None, "t") and items.alike:
         raise UsageError(f"cannot use the interval {asked.interval!r} for {metric.name} over strata", need="t")
     if gap.error > 0 and asked.interval in (None, "t"):
-        found.interval = asked.interval_of(*gap.student(asked.level, asked.side), "t", *_reach(a, b))
+        found.interval = interval_of(asked, *gap.student(asked.level, asked.side), "t", *_reach(a, b))
         found.error = gap.error
     if items.alike:
         _alike(found, d, gap, items, metric, asked, warnings)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given
 from steelyard.estimate.grouped_rows import enough_units
-from steelyard.estimate.measure_options import RESAMPLING, MeasureOptions
+from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.estimate.row import sums_error
 from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals import mean as infer_mean
@@ -21,6 +21,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally, make_row, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
@@ -15,6 +14,7 @@ from steelyard.infer.resampling.work import stand_in_draws, within_reach
 from steelyard.metrics.base import Metric
 from steelyard.metrics.labels import LabelMetric
 from steelyard.metrics.proportions import Proportion
+from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, Counts

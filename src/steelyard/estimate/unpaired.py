@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.difference_tests import DELTA, TESTS, made, offered
-from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate
+from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate, interval_of
 from steelyard.estimate.fallback import attempt, none_given
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.row import ROUNDING, TableTally, known
@@ -22,6 +21,7 @@ from steelyard.infer.paired.bounded_t import possible_range
 from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
@@ -80,7 +80,7 @@ def compare_proportions(
         baseline=k2 / n2,
         candidate=k1 / n1,
         difference=k1 / n1 - k2 / n2,
-        interval=asked.interval_of(low, high, method),
+        interval=interval_of(asked, low, high, method),
         test=made(TESTS[name].proportions)(k1, n1, k2, n2, asked),
         own=own,
         error=error or None,
@@ -167,7 +167,7 @@ def from_errors(
         warnings.add("no interval for the difference: neither run varies")
     else:
         reach = z_value(asked.level, asked.side) * error
-        interval = asked.interval_of(gap - reach, gap + reach, method, None, None)
+        interval = interval_of(asked, gap - reach, gap + reach, method, None, None)
         z = gap / error
         p = from_tails(lower_tail(z), lower_tail(-z), asked.alternative)
     found = Evidence(
@@ -257,7 +257,7 @@ def compare_means(
     judge, of_interval = judges
     _judged(found, judge, metric, asked)
     reach = (None, None) if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    found.interval = asked.interval_of(*of_interval.interval(asked.level, asked.side), method, *reach)
+    found.interval = interval_of(asked, *of_interval.interval(asked.level, asked.side), method, *reach)
     if bounds is None:
         found.unseen = OfMeans(moments[0], moments[1], possible_range(baseline, candidate), asked.alternative)
     return found

@@ -32,7 +32,7 @@ from steelyard.history.schema import (
     VERSIONS,
     steps_from,
 )
-from steelyard.options import documented
+from steelyard.options.option import documented
 from steelyard.redaction import redacted
 from steelyard.results.history import PastRun
 from steelyard.version import __version__

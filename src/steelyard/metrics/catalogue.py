@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import UsageError
 from steelyard.metrics.base import EACH, Metric
 from steelyard.metrics.labels import LABELS
 from steelyard.metrics.ranking import RANKING
 from steelyard.metrics.repeats import REPEATS
 from steelyard.metrics.sums import SUMS
-from steelyard.options import nearest
 from steelyard.tally.counts import Counts
 
 AVERAGES = ("macro", "micro", "weighted")

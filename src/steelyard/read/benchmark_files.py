@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.late_dataclass import dataclass
-from steelyard.options import did_you_mean
 from steelyard.read.files.formats import format_of_name
 from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve
 from steelyard.read.rows import rows_of

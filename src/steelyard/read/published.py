@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
-from steelyard.options import did_you_mean
 
 SIZES = ("n", "size", "items", "samples", "examples", "questions", "num_samples", "n_items", "test size")
 LARGEST = 10_000_000  # bytes: a published table is read by people

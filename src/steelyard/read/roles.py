@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
-from steelyard.options import FORMER, did_you_mean
+from steelyard.options.option import FORMER
 
 # The names that are recognised, compared without case, exactly. Roles without any are only ever given, as `ratio` is.
 RECOGNISED: Mapping[str, tuple[str, ...]] = {name: role.known for name, role in ROLES.items() if role.known}

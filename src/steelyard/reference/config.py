@@ -30,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_bytes
+from steelyard.did_you_mean import did_you_mean, nearest
 from steelyard.errors import SourceError, UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.options import did_you_mean, is_share_of_reference, nearest, ratio_columns
+from steelyard.options.option import is_share_of_reference, ratio_columns
 from steelyard.reference.entry import TaskDefaults
 from steelyard.reference.entry_schema import SCALES, check_spec_keys
 from steelyard.reference.strict_yaml import decode

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import SourceError, UsageError
-from steelyard.options import is_share_of_reference, nearest
+from steelyard.options.option import is_share_of_reference
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.did_you_mean import nearest, nearest_few
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError, with_article
 from steelyard.late_dataclass import dataclass
-from steelyard.options import nearest, nearest_few
 from steelyard.reference.config import Config, find_config
 from steelyard.reference.entry import SPEC_DEFAULTS, Entry, TaskDefaults
 from steelyard.reference.names import check_spec, task_path

@@ -12,9 +12,9 @@ import pytest
 
 import steelyard as sy
 from cases import every
-from steelyard.declared.init import OPTIONS
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.task.presets import preset_names, preset_text
+from steelyard.options.init import OPTIONS
 from steelyard.questions.run.run_suite import run_suite
 from steelyard.questions.run.task import prepare, read_task
 from steelyard.reference.suite_tasks import TRTLLM

@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values, telling_items
-from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard import relative
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, at_reference, span_of
 from steelyard.estimate.guard.whole_suite import pooled_facts
-from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
@@ -40,6 +38,8 @@ from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
+from steelyard.options.compare import CompareOptions, settle_comparison
+from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides

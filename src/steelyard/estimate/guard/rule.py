@@ -7,10 +7,10 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
-from steelyard.estimate.measure_options import settle
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find, is_share, parse
-from steelyard.options import LIMITS, checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
+from steelyard.options.measure import settle
+from steelyard.options.option import LIMITS, checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.results.base import Warnings

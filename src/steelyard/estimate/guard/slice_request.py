@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import slice_names
 from steelyard.late_dataclass import dataclass
+from steelyard.options.option import slice_names
 from steelyard.reference.entry import TaskDefaults
 from steelyard.results.base import Warnings
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence, too_few_groups
 from steelyard.estimate.guard.number import GuardOutcome
@@ -20,7 +21,6 @@ from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
-from steelyard.options import did_you_mean
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Difference
 from steelyard.results.verdict import JudgedSlice, SliceFamily, one_sided_bounds

@@ -17,7 +17,6 @@ from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
 from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_slices
 from steelyard.estimate.guard.slices import with_slices
-from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
@@ -25,7 +24,8 @@ from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
-from steelyard.options import ratio_columns
+from steelyard.options.measure import settle
+from steelyard.options.option import ratio_columns
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference import outcomes

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.run import HOW, OF_MODELS
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
 from steelyard.late_dataclass import dataclass
-from steelyard.options import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips, did_you_mean
+from steelyard.options.option import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips
+from steelyard.options.run import HOW, OF_MODELS
 from steelyard.reference.config import TIERS
 
 OF_SUITE = ("name", "alpha", "correction", "directory", "config", "tier", "budget")

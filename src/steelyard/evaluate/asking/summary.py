@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Scored
-from steelyard.evaluate.scorers.base import is_number, nothing
+from steelyard.evaluate.scorers.base import nothing
 from steelyard.evaluate.task.cases import is_missing, plain
 from steelyard.evaluate.task.task import Task
+from steelyard.options.run import Price
 
 if TYPE_CHECKING:
     from steelyard.evaluate.asking.asking import AskingState
@@ -200,22 +201,6 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [jsonable(each) for each in value]
     return str(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What tokens cost, per million, in whatever money."""
-
-    input: float
-    output: float
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Price:
-        """A price from a table {input = 0.15, output = 0.6}."""
-        if set(table) != {"input", "output"} or not all(is_number(each) and each >= 0 for each in table.values()):
-            need = "input and output, numbers of 0 or more, per million tokens"
-            raise UsageError("cannot use the price", got=repr(dict(table))[:120], need=need, hint="{input = 0.15, output = 0.6}")
-        return cls(input=float(table["input"]), output=float(table["output"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

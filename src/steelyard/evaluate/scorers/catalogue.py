@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SteelyardError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.asking.plain import plain as written
@@ -25,7 +26,6 @@ from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
 from steelyard.evaluate.task.cases import check_keys, plain
 from steelyard.metrics.catalogue import find, is_share
-from steelyard.options import did_you_mean
 
 NEED = "True or False, a number, or a table with score (and prediction, truth, extracted)"
 

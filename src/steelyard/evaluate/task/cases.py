@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from steelyard.did_you_mean import did_you_mean, nearest
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
-from steelyard.options import did_you_mean, nearest
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _NOT_IN_NAMES = re.compile(r"[!:\[\]]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import UsageError
-from steelyard.options import did_you_mean
 
 PRESET = "preset:"
 _FOLDER = Path(__file__).parents[2] / "data" / "presets"

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case
 from steelyard.evaluate.scorers.base import Scoring, is_number
@@ -38,7 +39,7 @@ from steelyard.evaluate.task.cases import (
     template_of,
 )
 from steelyard.metrics.catalogue import parse
-from steelyard.options import checked_if_given, nearest
+from steelyard.options.option import checked_if_given
 
 TOP = ("task", "scorer", "sampling", "protocol", "rule")
 KEYS = (

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expit, xlogy
 
 from steelyard.errors import UsageError
-from steelyard.options import checked
+from steelyard.options.option import checked
 from steelyard.results.display import Displayable
 
 Array = npt.NDArray[np.float64]

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.ranking_rows import ranking_row
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.sample import Sample
 from steelyard.estimate.table_rows import table_row
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import AREA
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated

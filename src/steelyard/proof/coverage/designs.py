@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.paired.delong import AucPair, delong_pair, delong_unpaired
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage import ranking
 from steelyard.proof.simulation import Study, default_of, runs_of, simulated

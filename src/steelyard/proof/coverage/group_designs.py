@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
 from steelyard.estimate.fallback import or_none
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import sums_ends
 from steelyard.infer.paired.delong import delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import asked_for, compared
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated

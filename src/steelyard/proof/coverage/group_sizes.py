@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import Evidence
-from steelyard.estimate.measure_options import MeasureOptions, settle
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.ranking_rows import ranking_row
 from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions, settle_comparison
+from steelyard.options.measure import MeasureOptions, settle
 from steelyard.proof.claims import ALPHA, LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage import grouped
 from steelyard.proof.coverage.tables import LAWS, truth

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import table_row
@@ -15,6 +14,7 @@ from steelyard.infer.intervals.proportion import proportion_interval
 from steelyard.items import Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import MEAN
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated

@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import default_method, table_row
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import DRAWS
 from steelyard.results.base import Warnings

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.metrics.sums import MEAN
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.coverage import sums
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated

@@ -8,12 +8,12 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import flips_interval
 from steelyard.estimate.paired_table import outcome_interval
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import paired_scores, paired_tables
 from steelyard.proof.simulation import DRAWS, Study, nothing_yet, runs_of, simulated

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_mean_tests import OfRange
 from steelyard.estimate.paired_scores import scores_interval
 from steelyard.estimate.paired_units import units_interval
 from steelyard.infer.paired.delong import delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import MEAN, QUOTIENT
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings

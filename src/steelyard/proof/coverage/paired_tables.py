@@ -7,13 +7,13 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_table import table_interval
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.infer.planning.coverage import averaged_coverage, binomial_pair_coverage, multinomial_coverage, tables_of
 from steelyard.infer.posterior.metrics import f1_posterior, proportion_posterior
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, TWO_PAGE, Band, Claim, Point, Setting, declared, words
 from steelyard.proof.coverage import paired, unpaired
 

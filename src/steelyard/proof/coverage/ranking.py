@@ -9,11 +9,11 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.ranking_rows import ranking_ends
 from steelyard.infer.intervals.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import RankingMetric, spearman
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.sums_rows import sums_ends
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings

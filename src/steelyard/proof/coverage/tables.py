@@ -7,11 +7,11 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import posterior_of, table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.unpaired import by_delta, compare_means, compare_proportions, proportion_ends
 from steelyard.infer.paired.delong import delong_unpaired
 from steelyard.infer.planning.coverage import binomial_pair_coverage
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import means, ranking, tables
 from steelyard.proof.simulation import Study, runs_of, simulated

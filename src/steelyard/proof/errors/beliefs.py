@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import finish
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, share_error, words
 from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips

@@ -10,11 +10,11 @@ from math import erfc
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.guard.suite_file import SuiteCheck
-from steelyard.estimate.measure_options import settle
 from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.decision import decide
+from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import settle
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
 from steelyard.proof.trials import told
 from steelyard.questions.suite.check_suite import judged

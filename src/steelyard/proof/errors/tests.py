@@ -8,10 +8,10 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from steelyard.estimate import paired_right_or_wrong as paired_flips
-from steelyard.estimate.compare_options import CompareOptions, settle_comparison
-from steelyard.estimate.measure_options import settle
 from steelyard.infer.paired.equivalence import equivalence_of_flips
 from steelyard.infer.planning.coverage import rejected_flips
+from steelyard.options.compare import CompareOptions, settle_comparison
+from steelyard.options.measure import settle
 from steelyard.proof.claims import ALPHA, TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.trials import significant
 from steelyard.results.base import Warnings

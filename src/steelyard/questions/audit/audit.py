@@ -10,12 +10,12 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
-from steelyard.declared.audit import OPTIONS
 from steelyard.errors import AmbiguityError, UsageError
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired.any_pairing import any_pairing
 from steelyard.infer.unpaired import two_proportion_z
-from steelyard.options import checked, documented, whole
+from steelyard.options.audit import OPTIONS
+from steelyard.options.option import checked, documented, whole
 from steelyard.read.published import PublishedSet, read_published, score_text
 from steelyard.render.digits import p_text
 from steelyard.results import signature

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared.bisection import OPTIONS, STEP
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.estimate.guard.source import metric_of, read_run, scores_by_item
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
-from steelyard.options import RUN_KEYWORDS, documented, number, refuse_unknown, whole
+from steelyard.options.bisection import OPTIONS, STEP
+from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
 from steelyard.questions.bisect.search import (

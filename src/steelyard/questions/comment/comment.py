@@ -7,14 +7,14 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from steelyard.declared.comment import OPTIONS
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.integrations.ci_variables import TOKENS, CiJob, read_ci
 from steelyard.integrations.comments import WrittenComment, mark_of, plan_comment, write_comment
 from steelyard.integrations.github import GitHubComments, github_headers, pull_requests_of
 from steelyard.integrations.gitlab import JOB_TOKEN, GitLabNotes, gitlab_headers
 from steelyard.integrations.rest import Refused, RestClient
-from steelyard.options import documented
+from steelyard.options.comment import OPTIONS
+from steelyard.options.option import documented
 from steelyard.questions.comment.body import comment_body
 from steelyard.results import signature
 from steelyard.results.comment import PostedComment

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared.compare import OPTIONS
 from steelyard.errors import UsageError, with_article
-from steelyard.estimate.compare_options import CompareOptions, settle_comparison
 from steelyard.estimate.evidence import finish
-from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import check_names
 from steelyard.estimate.pair_evidence import class_label, joint_evidence
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
-from steelyard.options import documented, keyword_defaults, keywords_of, source_keywords
+from steelyard.options.compare import OPTIONS, CompareOptions, settle_comparison
+from steelyard.options.measure import settle
+from steelyard.options.option import documented, keyword_defaults, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.base import Warnings
@@ -266,7 +265,7 @@ def _compared(
     if isinstance(baseline, (JointCounts, Counts)) or isinstance(candidate, Counts):
         if columns or by is not None or ratio is not None or more:
             raise UsageError("Counts have no columns to read.", got="counts and columns", need="counts alone")
-        from steelyard.estimate.measure_options import refuse_item_options
+        from steelyard.options.measure import refuse_item_options
 
         refuse_item_options(
             unmatched=unmatched != "error",
@@ -278,7 +277,7 @@ def _compared(
         if names is not None:
             check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, warnings, tuple(names or ("baseline", "candidate")))
-    from steelyard.estimate.measure_options import slice_names
+    from steelyard.options.option import slice_names
     from steelyard.questions.compare.from_sources import compare_sources
     from steelyard.read.engines.memory import working
 

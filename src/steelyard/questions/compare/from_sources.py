@@ -10,7 +10,6 @@ import numpy as np
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import TOLD, item_values, telling_items, with_context, write_flips
-from steelyard.estimate.compare_options import CompareOptions
 from steelyard.estimate.evidence import concluded_again, finish
 from steelyard.estimate.opening import (
     SystemItems,
@@ -33,7 +32,8 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.options import ratio_columns
+from steelyard.options.compare import CompareOptions
+from steelyard.options.option import ratio_columns
 from steelyard.read.columns import as_column
 from steelyard.read.engines.joining import meet
 from steelyard.read.engines.meeting import meet_tables, need_ids, right_or_wrong

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.declared.check import OPTIONS
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
 from steelyard.estimate.guard.rule import (
@@ -23,7 +22,8 @@ from steelyard.estimate.guard.rule import (
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.infer.planning.power import threshold_offset
-from steelyard.options import check_mapping, documented, number, source_keywords
+from steelyard.options.check import OPTIONS
+from steelyard.options.option import check_mapping, documented, number, source_keywords
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of

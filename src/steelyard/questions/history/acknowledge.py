@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from steelyard.declared.history import ACK
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.estimate.past.nights import refuse_unknown, state_as_kept, watch_of
 from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED, NightEvent, PlaceTakenError, add_events, series_names
 from steelyard.history.store import History
-from steelyard.options import documented
+from steelyard.options.history import ACK
+from steelyard.options.option import documented
 from steelyard.reference.changes import who
 from steelyard.results import signature
 from steelyard.results.history import Acknowledged

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from steelyard.errors import SteelyardError
 from steelyard.estimate.past_runs import history_place, opened
 from steelyard.history.store import LARGEST_PAGE, History, open_history
-from steelyard.options import documented
+from steelyard.options.option import documented
 from steelyard.reference.config import find_config
 from steelyard.results.verdict import Suite, Verdict
 

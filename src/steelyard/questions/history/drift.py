@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import History
@@ -19,7 +18,8 @@ from steelyard.infer.series.change_point import LEAST, change_point, e_process_f
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
-from steelyard.options import checked, documented, within
+from steelyard.options.history import OPTIONS
+from steelyard.options.option import checked, documented, within
 from steelyard.questions.history.export import every_run
 from steelyard.results import signature
 from steelyard.results.history import Drift, PastRun

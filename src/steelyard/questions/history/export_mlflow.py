@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from steelyard.declared.history import EXPORT
 from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.address import parse_address
@@ -17,7 +16,8 @@ from steelyard.history.store import PAGE, History
 from steelyard.integrations.mlflow_runs import Experiment, ExportedRun
 from steelyard.locking import Lock
 from steelyard.mlflow_store import PREFIX, Tracking, client_of, faults, from_environment, parse_tracking, quiet
-from steelyard.options import documented
+from steelyard.options.history import EXPORT
+from steelyard.options.option import documented
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import VERDICTS
 from steelyard.results import signature

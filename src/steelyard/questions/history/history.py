@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from steelyard.declared.history import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import PAGE, History
-from steelyard.options import documented
+from steelyard.options.history import OPTIONS
+from steelyard.options.option import documented
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList

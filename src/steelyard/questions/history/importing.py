@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.history import IMPORT
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number
 from steelyard.estimate.guard.rule import settle_rule
 from steelyard.estimate.guard.verdict import written
 from steelyard.estimate.past_runs import HINT, history_place
 from steelyard.history.store import History, open_history
-from steelyard.options import documented
+from steelyard.options.history import IMPORT
+from steelyard.options.option import documented
 from steelyard.read.suite_reports import SuiteLog, SuiteReport, Unread, read_suite_log
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry, TaskDefaults

@@ -13,7 +13,7 @@ from steelyard.estimate.past.kept_run import as_kept, own_facts
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.entries import moments
 from steelyard.history.store import open_history
-from steelyard.options import documented
+from steelyard.options.option import documented
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
 from steelyard.results.evaluation import Evaluation

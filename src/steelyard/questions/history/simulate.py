@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.history import SIMULATE
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.suite_file import read_suite, waived_now
 from steelyard.estimate.past.earlier_runs import PastTask, as_nights, earlier_runs, left_out, newest_kept, suite_task, task_alone, task_key
@@ -19,7 +18,8 @@ from steelyard.history.overview import MOST, SeriesLine, series_page
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.infer.nights.watch import ASK_AGAIN
-from steelyard.options import documented, number, whole
+from steelyard.options.history import SIMULATE
+from steelyard.options.option import documented, number, whole
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
 from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget

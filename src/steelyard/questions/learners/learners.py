@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.declared.learners import OPTIONS
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import CompareOptions
-from steelyard.estimate.measure_options import MeasureOptions, settle
+from steelyard.estimate.evidence import detectable, interval_of
 from steelyard.evaluate.learners.folds import LearnerAnswer, Outcome, count_rows, evaluate
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import documented, within
+from steelyard.options.compare import CompareOptions
+from steelyard.options.learners import OPTIONS
+from steelyard.options.measure import MeasureOptions, settle
+from steelyard.options.option import documented, within
 from steelyard.questions.learners.design import Scheme, ScoredPart, cut, group_codes, judge, make_splits, pieces_of, settle_scheme, strata
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
 from steelyard.results import signature
@@ -254,7 +255,7 @@ def _comparison(
     span = metric.width
     interval = None
     if found.interval is not None:
-        interval = asked.interval_of(*found.interval, scheme.interval, None if span is None else -span, span)
+        interval = interval_of(asked, *found.interval, scheme.interval, None if span is None else -span, span)
     mean = float(delta.mean())
     above = _believed(found, mean, asked, details)
     return Comparison(
@@ -273,7 +274,7 @@ def _comparison(
             details=TestDetails(df=list(found.df), splits=len(delta), approximate=scheme.method != "disjoint-sets"),
         ),
         probability_candidate_better=None if above is None else above if metric.higher_is_better else 1 - above,
-        mde=asked.minimum_detectable(found.standard_error),
+        mde=detectable(asked, found.standard_error),
         conclusion=words.conclusion(found, mean, asked.alternative),
         details=ComparisonDetails.of(details),
         warnings=tuple(words.warnings),

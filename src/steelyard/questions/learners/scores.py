@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import MeasureOptions
 from steelyard.estimate.rows import class_of
 from steelyard.evaluate.learners.folds import LearnerAnswer
 from steelyard.infer.resampling.bootstrap import Cells
@@ -18,6 +17,7 @@ from steelyard.items import Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import RankCorrelation, RankingMetric
 from steelyard.metrics.sums import SumsMetric
+from steelyard.options.measure import MeasureOptions
 from steelyard.read.columns import as_column
 from steelyard.read.encode import Distinct, check_matching, check_spelling, text_of
 from steelyard.tally.counts import Counts

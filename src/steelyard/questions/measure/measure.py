@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import MeasureOptions, refuse_item_options, settle, slice_names
 from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_about_labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
-from steelyard.options import documented, source_keywords
+from steelyard.options.measure import OPTIONS, MeasureOptions, refuse_item_options, settle
+from steelyard.options.option import documented, slice_names, source_keywords
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
@@ -62,7 +61,7 @@ def measure(
     >>> print(measure(Counts.of(12, 40)).row)
     accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
     """
-    columns = source_keywords(measure, columns)
+    columns, slices = source_keywords(measure, columns), slice_names(by)
     settings = settle(
         interval=interval,
         at_least=at_least,
@@ -110,7 +109,7 @@ def measure(
     from steelyard.read.engines.memory import working
 
     with working(memory=memory):
-        return measure_source(data, prediction, metrics, settings, Warnings(), slice_names(by), ratio, columns)
+        return measure_source(data, prediction, metrics, settings, Warnings(), slices, ratio, columns)
 
 
 def measure_counts(counts: Counts, metrics: list[Metric] | None, settings: MeasureOptions, warnings: Warnings) -> Measurement:

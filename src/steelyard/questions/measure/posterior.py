@@ -6,13 +6,12 @@ from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from steelyard.declared.measure import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import settle
 from steelyard.estimate.rows import class_of
 from steelyard.estimate.table_rows import posterior_of
 from steelyard.metrics.catalogue import parse
-from steelyard.options import documented
+from steelyard.options.measure import OPTIONS, settle
+from steelyard.options.option import documented
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
 

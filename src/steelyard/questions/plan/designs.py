@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.declared.plan_designs import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.normal import quantile
 from steelyard.infer.planning import power as normal
 from steelyard.late_dataclass import dataclass
-from steelyard.options import checked, coin_flips, documented, number, probability, whole
+from steelyard.options.option import checked, coin_flips, documented, number, probability, whole
+from steelyard.options.plan_designs import OPTIONS
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails
 from steelyard.results.plan import Plan

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.declared.plan_detect import OPTIONS
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.options import (
+from steelyard.options.option import (
     checked,
     checked_if_given,
     coin_flips,
@@ -21,6 +20,7 @@ from steelyard.options import (
     source_keywords,
     whole,
 )
+from steelyard.options.plan_detect import OPTIONS
 from steelyard.questions.plan.given_variance import DESIGN_OPTIONS, SPREADS, given_spread
 from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance

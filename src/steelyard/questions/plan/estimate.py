@@ -9,16 +9,15 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from steelyard.declared.plan_estimate import OPTIONS
 from steelyard.errors import UsageError
-from steelyard.estimate.measure_options import one_of
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.late_dataclass import dataclass
-from steelyard.options import checked, documented, source_keywords
+from steelyard.options.option import checked, documented, one_of, source_keywords
+from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
 from steelyard.results import signature

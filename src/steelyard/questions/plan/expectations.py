@@ -8,11 +8,11 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import settle
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LabelMetric
+from steelyard.options.measure import settle
 
 
 def plannable() -> tuple[LabelMetric, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.options import exactly_one, number, probability, whole
+from steelyard.options.option import exactly_one, number, probability, whole
 from steelyard.questions.plan.variance import ItemVariance
 
 SPREADS = ("sigma", "expected", "sd", "discordance", "churn", "pilot")

@@ -12,9 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.compare_options import settle_comparison
 from steelyard.estimate.evidence import Evidence
-from steelyard.estimate.measure_options import settle
 from steelyard.estimate.opening import SystemItems, default_metric, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
@@ -23,6 +21,8 @@ from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
+from steelyard.options.compare import settle_comparison
+from steelyard.options.measure import settle
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 from steelyard.results.base import Warnings

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared.plan_split import OPTIONS
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_fit import CurveFitting
 from steelyard.estimate.curve_points import points_of
-from steelyard.estimate.measure_options import settle
 from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.planning.split import Expected, best_whole, edge, expected_wilson
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
-from steelyard.options import documented, number, whole
+from steelyard.options.measure import settle
+from steelyard.options.option import documented, number, whole
+from steelyard.options.plan_split import OPTIONS
 from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.declared.plan_train import OPTIONS
 from steelyard.estimate.curve_fit import CurveFitting, read_gap
 from steelyard.estimate.curve_points import points_of
-from steelyard.estimate.measure_options import settle
 from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
-from steelyard.options import documented, number
+from steelyard.options.measure import settle
+from steelyard.options.option import documented, number
+from steelyard.options.plan_train import OPTIONS
 from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails

@@ -17,7 +17,7 @@ from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import share_of_reference
+from steelyard.options.option import share_of_reference
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation

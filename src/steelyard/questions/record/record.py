@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.atomic import read_if_there
-from steelyard.declared.record import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import SCALES, settle_ratio
 from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
-from steelyard.estimate.measure_options import MeasureOptions, one_of, settle
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
@@ -26,7 +24,9 @@ from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find
-from steelyard.options import check_mapping, documented, source_keywords
+from steelyard.options.measure import MeasureOptions, settle
+from steelyard.options.option import check_mapping, documented, one_of, source_keywords
+from steelyard.options.record import OPTIONS
 from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, refuse_unasked, wish_of
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now

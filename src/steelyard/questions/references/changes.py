@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from steelyard.declared.references import APPROVE, REMOVE, RENAME
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.options import documented
+from steelyard.options.option import documented
+from steelyard.options.references import APPROVE, REMOVE, RENAME
 from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
 from steelyard.reference.changes import Change, checked_reason, commit_of, now, who
 from steelyard.reference.entry import Entry

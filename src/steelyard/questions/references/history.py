@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.declared.references import HISTORY
+from steelyard.did_you_mean import nearest_few
 from steelyard.errors import SteelyardError
-from steelyard.options import documented, nearest_few
+from steelyard.options.option import documented
+from steelyard.options.references import HISTORY
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there
-from steelyard.declared.references import IMPORT
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
 from steelyard.metrics.catalogue import is_share, parse
-from steelyard.options import documented
+from steelyard.options.option import documented
+from steelyard.options.references import IMPORT
 from steelyard.questions.references.changes import signature_of
 from steelyard.questions.references.listing import Where, plural, shown_path
 from steelyard.reference.changes import Change

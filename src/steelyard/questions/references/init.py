@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.task.presets import preset_text
-from steelyard.options import documented
+from steelyard.options.option import documented
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
 from steelyard.results import signature

@@ -11,11 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.references import LINT
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import SourceError, SteelyardError
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
-from steelyard.options import did_you_mean, documented
+from steelyard.options.option import documented
+from steelyard.options.references import LINT
 from steelyard.questions.references.detectable import gate_of
 from steelyard.questions.references.history import chronicles, edited, unfinished_note
 from steelyard.questions.references.lint_values import LintedFile, check_values, half_digit, raw_values
@@ -151,9 +152,9 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     """The pooled value as `record` computes it, and that of each run."""
     import numpy as np
 
-    from steelyard.estimate.measure_options import settle
     from steelyard.estimate.rows import rows_of_sample
     from steelyard.estimate.sample import Sample
+    from steelyard.options.measure import settle
     from steelyard.reference.outcomes import to_items
 
     settings = settle()

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.declared.references import LIST, SHOW
+from steelyard.did_you_mean import nearest_few
 from steelyard.errors import DataError, SteelyardError
-from steelyard.options import documented, nearest_few
+from steelyard.options.option import documented
+from steelyard.options.references import LIST, SHOW
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry

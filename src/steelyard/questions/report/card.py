@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there, write_atomic
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
-from steelyard.options import did_you_mean, documented
+from steelyard.options.option import documented
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.measure_options import slice_names
 from steelyard.estimate.row import with_standard_errors
 from steelyard.metrics.catalogue import is_share
-from steelyard.options import documented, nearest
+from steelyard.options.option import documented, slice_names
 from steelyard.questions.measure.measure import measure
 from steelyard.render.every_eval_ever import RecordDetails
 from steelyard.render.every_eval_ever import every_eval_ever as written

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.declared.report import OPTIONS
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.metrics.catalogue import find
-from steelyard.options import documented
+from steelyard.options.option import documented
+from steelyard.options.report import OPTIONS
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement

@@ -17,10 +17,10 @@ from steelyard.estimate.guard.rates import watch_rates
 from steelyard.estimate.guard.sequential import ENDED, PairedSeries, found_of, noted_look
 from steelyard.estimate.guard.unfinished import unfinished
 from steelyard.estimate.guard.verdict import written
-from steelyard.estimate.measure_options import settle
 from steelyard.evaluate.asking.summary import AnswerSummary
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.metrics.catalogue import parse
+from steelyard.options.measure import settle
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure

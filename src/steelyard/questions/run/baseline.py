@@ -26,7 +26,7 @@ from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, 
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
-from steelyard.questions.run.options import RunOptions
+from steelyard.options.run import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.read.columns import as_column
 from steelyard.reference import outcomes

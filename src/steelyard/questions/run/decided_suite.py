@@ -16,9 +16,9 @@ from steelyard.evaluate.asking.asking import Watcher
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
 from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
-from steelyard.options import number, whole
+from steelyard.options.option import number, whole
+from steelyard.options.run import settle_run
 from steelyard.questions.run.limits import Budget, ReachedLimit
-from steelyard.questions.run.options import wish_of
 from steelyard.questions.run.run import EVERY, MAX_ERROR_RATE, say_before, steps_of
 from steelyard.questions.run.session import RunSession, UntilDecided
 from steelyard.questions.run.task import read_task
@@ -282,7 +282,7 @@ def _steps(guard: AskedCheck, asked: AskedSuite, budget: Budget, progress: Watch
     own = {name: value for name, value in dict(guard.run or {}).items() if name != "until"}
     said = guard.options
     rule = {name: said.get(name) for name in ("theta", "margin", "beta", "scale")}
-    wish = wish_of(
+    wish = settle_run(
         until="decided",
         stopping=own.get("stopping"),
         looks=own.get("looks"),

@@ -12,8 +12,8 @@ from steelyard.estimate.guard.sequential import StoppingPlan
 from steelyard.infer.planning.run_designs import RunDesign, answers_on_record, candidates_beside, one_answer, scores_on_record
 from steelyard.infer.planning.stored_answers import recorded_answers
 from steelyard.infer.sequential.sequential_cost import Operating
+from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
-from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 
 CHURN = 0.05  # two healthy runs differ on so many items, where the record has one answer and cannot say

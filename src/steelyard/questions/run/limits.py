@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.asking.summary import PER, Price
+from steelyard.evaluate.asking.summary import PER
+from steelyard.options.run import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

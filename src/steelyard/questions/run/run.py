@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from steelyard.declared.run import OF_MODELS, OPTIONS
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.evaluate.asking.asks import Case, Model
@@ -18,11 +17,12 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
-from steelyard.options import documented, keywords_of, refuse_unknown, whole
+from steelyard.options.option import documented, keywords_of, refuse_unknown, whole
+from steelyard.options.run import OF_MODELS, OPTIONS, RunOptions, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import Baseline, bench_of, beside, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
-from steelyard.questions.run.options import RunOptions, check_output, wish_of
+from steelyard.questions.run.output import check_output
 from steelyard.questions.run.session import LEVEL, RunSession, UntilDecided, UntilNarrow, Watch
 from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare
 from steelyard.reference.config import find_config
@@ -181,7 +181,7 @@ def run(
     """
     if not models:
         raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
-    wish = wish_of(
+    wish = settle_run(
         until=until,
         stopping=stopping,
         looks=looks,

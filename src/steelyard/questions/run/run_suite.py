@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evaluate.asking.asking import Watcher
-from steelyard.options import documented
+from steelyard.options.option import documented
 from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, as_one, refuse_other_task
 from steelyard.questions.run.run import run
 from steelyard.questions.suite.check_suite import check_suite

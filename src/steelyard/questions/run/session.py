@@ -23,9 +23,9 @@ from steelyard.evaluate.asking.summary import row_of
 from steelyard.evaluate.scorers.matching import in_time
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.infer.sequential.wavering import WaveringStrata
+from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
 from steelyard.questions.run.limits import Budget, ReachedLimit
-from steelyard.questions.run.options import RunOptions
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.atomic import read_bytes
+from steelyard.did_you_mean import nearest
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.http_client import Timeouts
@@ -24,8 +25,8 @@ from steelyard.evaluate.task.presets import PRESET, preset_text
 from steelyard.evaluate.task.task import Task, task_of
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options import nearest, whole
-from steelyard.questions.run.options import spread
+from steelyard.options.option import whole
+from steelyard.options.run import spread
 from steelyard.read.benchmark_files import benchmark_rows
 from steelyard.read.rows import rows_of
 from steelyard.redaction import remember

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.options import number
+from steelyard.options.option import number
 
 NAME = re.compile(r"\w[\w.-]*\Z")
 NO_FILES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?\Z", re.IGNORECASE)  # what a system of files may keep for itself

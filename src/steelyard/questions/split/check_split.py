@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.declared.split import CHECK_OPTIONS, COMMON_OPTIONS, THRESHOLD, WORDS
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.options import documented, number, whole
+from steelyard.options.option import documented, number, whole
+from steelyard.options.split import CHECK_OPTIONS, COMMON_OPTIONS, THRESHOLD, WORDS
 from steelyard.read.encode import NotANumber, number_of, text_of
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.files.paths import split_name

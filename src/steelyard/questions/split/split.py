@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.declared.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.options import documented, seed_of
+from steelyard.options.option import documented, seed_of
+from steelyard.options.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
 from steelyard.questions.split.writing import left_over, places_of, write_parts
 from steelyard.read.files.copying import COPIED

@@ -18,7 +18,7 @@ from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
-from steelyard.options import RUN_KEYWORDS, documented
+from steelyard.options.option import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of

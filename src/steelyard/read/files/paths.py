@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, BinaryIO
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
-from steelyard.options import nearest
 from steelyard.read.files.formats import compression_of, format_of, format_of_name, is_partition
 
 _NAMED = late_pattern(r"([^=/\\*?\[\]]+)=(.+)\Z", re.DOTALL)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import AmbiguityError, UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.options import nearest
 
 # The parameter of each choice. A reference has a task and a model too, so those of a log have names that mean one thing everywhere.
 PARAMETERS: Mapping[str, str] = {"task": "log_task", "model": "log_model"} | {

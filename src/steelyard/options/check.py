@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import HISTORY, KEEP_ANSWERS, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
+from steelyard.options.option import HISTORY, KEEP_ANSWERS, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),

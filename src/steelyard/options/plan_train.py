@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import Option
+from steelyard.options.option import Option
 
 OPTIONS = (
     Option(name="target", type=float, required=True, help="Score to reach, e.g. .9; between 0 and 1 unless lower is better."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import INTERVALS, Option
+from steelyard.options.option import INTERVALS, Option
 
 OPTIONS = (
     Option(name="n", type=int, least=1, metavar="ITEMS", help="Number of items the scores were measured on."),

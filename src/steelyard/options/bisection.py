@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import LOG_PARTS, RUN_COLUMNS, Option
+from steelyard.options.option import LOG_PARTS, RUN_COLUMNS, Option
 
 _SEARCH = (
     Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),

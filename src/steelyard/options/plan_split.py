@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.declared.plan_train import OPTIONS as TRAIN
-from steelyard.options import Option
+from steelyard.options.option import Option
+from steelyard.options.plan_train import OPTIONS as TRAIN
 
 _SHARED = {option.name: option for option in TRAIN}
 

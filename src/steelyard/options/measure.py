@@ -1,37 +1,75 @@
-"""The options of a question, checked once, before anything is read."""
+"""The options of `steelyard measure`: declared for the command, Python and docstrings, and checked once, before anything is read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.infer.intervals.proportion import METHODS
-from steelyard.infer.normal import tail
 from steelyard.late_dataclass import dataclass
-from steelyard.options import checked, number, seed_of, within
-
-OTHER_INTERVALS = (
-    "bayes",
-    "hdi",
-    "delta",
-    "bca",
-    "studentized",
-    "t",
-    "bounded-mean",
-    "wilson-mean",
-    "betting",
-    "delong-wilson",
-    "delong",
-    "delta-wilson",
-    "fisher-z",
+from steelyard.options.option import (
+    COLUMNS,
+    ENGINE,
+    INTERVALS,
+    LOG_CHOICES,
+    MEMORY,
+    RATIO,
+    Option,
+    check_choices,
+    checked,
+    ends_of_range,
+    number,
+    seed_of,
+    within,
 )
+
+OPTIONS = (
+    Option(name="counts", command=True, metavar="K/N", help="Counts instead of a source: 85/100 means 85 right out of 100."),
+    Option(name="tp", command=True, type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
+    Option(name="fp", command=True, type=int, least=0, help="False positives."),
+    Option(name="fn", command=True, type=int, least=0, help="False negatives."),
+    Option(name="tn", command=True, type=int, least=0, help="True negatives, for metrics that need them."),
+    Option(
+        name="metric",
+        kind="list",
+        metavar="NAME",
+        repeat=True,
+        help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
+        "commas.  [default: depends on the columns]",
+    ),
+    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
+    Option(name="labels", kind="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(name="by", kind="list", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
+    *COLUMNS,
+    RATIO,
+    *INTERVALS,
+    *LOG_CHOICES,
+    *ENGINE,
+    MEMORY,
+    Option(
+        name="interval",
+        metavar="METHOD",
+        registry="steelyard.estimate.interval_names:intervals",
+        help="Interval method.  [default: the best for each metric]",
+    ),
+    Option(
+        name="at_least",
+        type=float,
+        metavar="VALUE",
+        help="Also say how probable it is that the metric is at least VALUE; takes the interval bayes, or hdi if asked for.",
+    ),
+    Option(
+        name="about",
+        command=True,
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
+    ),
+    Option(name="details", command=True, switch=True, help="Also print standard errors."),
+)
+
 BELIEVED = ("bayes", "hdi")  # ends of a posterior
-RESAMPLING = ("percentile", "bca", "studentized")
-FAR = 1e75  # between the ends of a range: the powers of what is farther apart, or nearer than its inverse, are no float64
-OF_NUMBERS = ("t", "bounded-mean", "wilson-mean", "betting", "studentized")  # they take right and wrong for the numbers 1 and 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +123,7 @@ def settle(
     missing: str = "error",
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
-    one_of("interval", interval, intervals())
-    one_of("absent", absent, ("skip", "zero"))
-    one_of("missing", missing, ("error", "wrong", "drop"), optional=False)
+    check_choices(OPTIONS, interval=interval, absent=absent, missing=missing, side=side)
     if isinstance(draws, bool) or not hasattr(draws, "__index__") or draws.__index__() < 1:
         raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
@@ -105,10 +141,9 @@ def settle(
                 need="the interval bayes or hdi",
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )
-    ends = _range(range)
+    ends = ends_of_range(range)
     known_seed = seed_of(seed)
     confidence_level = checked("confidence_level", confidence_level)
-    tail(confidence_level, side)
     within("draws", draws.__index__())
     within("prior", prior)
     return MeasureOptions(
@@ -126,41 +161,6 @@ def settle(
         absent=absent,
         missing=missing,
     )
-
-
-def intervals() -> tuple[str, ...]:
-    """The names of all intervals of one system: those of a proportion, from their catalogue, and those of the other families."""
-    return (*METHODS, *OTHER_INTERVALS)
-
-
-def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
-    """A word from a list, or an error that shows the list."""
-    if value in words or (optional and value is None):
-        return
-    raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
-
-
-def _range(ends: Sequence[float] | None) -> tuple[float, float] | None:
-    if ends is None:
-        return None
-    try:
-        low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
-    if not 1 / FAR <= high - low <= FAR:
-        raise UsageError("cannot use the range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
-    return low, high
-
-
-def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:
-    """The columns to slice by: names, or for arrays a mapping of names to arrays."""
-    if by is None or isinstance(by, str):
-        return () if by is None else (by,)
-    if isinstance(by, Mapping) or (isinstance(by, (list, tuple)) and all(isinstance(name, str) for name in by)):
-        return by if isinstance(by, Mapping) else tuple(by)
-    raise UsageError("cannot use by=", got=type(by).__name__, need="column names, or by={name: array} for arrays")
 
 
 def refuse_item_options(**given: bool) -> None:

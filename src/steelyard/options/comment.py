@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import Option
+from steelyard.options.option import Option
 
 OPTIONS = (
     Option(

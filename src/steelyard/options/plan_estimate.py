@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import LOG_PARTS, Option
+from steelyard.options.option import LOG_PARTS, Option
 
 INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "mid-p", "wald")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import SEED, Option
+from steelyard.options.option import SEED, Option
 
 THRESHOLD, WORDS = 0.8, 2  # of the check: how alike two texts are that are called nearly equal, in runs of so many words
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import Option
+from steelyard.options.option import Option
 
 OPTIONS = (
     Option(name="theta", type=float, required=True, help="Drop to detect, as a fraction: .02 is two points."),

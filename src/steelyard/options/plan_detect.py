@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import LOG_PARTS, RUN_COLUMNS, Option
+from steelyard.options.option import LOG_PARTS, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.declared import compare
+from steelyard.options import compare
 
 OF_TWO = ("flips", "counts", "wins", "design", "alternative", "flips_out")
 OPTIONS = tuple(option for option in compare.OPTIONS if option.name not in OF_TWO)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import UsageError
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
@@ -32,9 +33,10 @@ class Option:
     is taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
     is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
-    there is in the help, and nothing is loaded for it. python: its sentence in Python, where that is another. flag: how it is
-    typed, where that is not its name with dashes. command: it is about the command alone (what is printed and where it goes,
-    counts instead of a source), so that Python has no such parameter. python_alone: why only Python has it.
+    there is in the help, and nothing is loaded for it; names_told: its help names them itself. python: its sentence in Python,
+    where that is another. flag: how it is typed, where that is not its name with dashes. command: it is about the command alone
+    (what is printed and where it goes, counts instead of a source), so that Python has no such parameter. python_alone: why only
+    Python has it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Option:
     type: type[int] | type[float] | None = None
     choices: tuple[str, ...] = ()
     registry: str = ""
+    names_told: bool = False
     default: Any = None
     pair: bool = False
     switch: bool = False
@@ -79,7 +82,7 @@ class Option:
     def help_with_names(self) -> str:
         """Its help, with the names of its catalogue before what is said of the default."""
         said, mark, default = self.help.partition("  [default: ")
-        return f"{said} One of {', '.join(self.names)}.{mark}{default}" if self.registry else self.help
+        return f"{said} One of {', '.join(self.names)}.{mark}{default}" if self.registry and not self.names_told else self.help
 
     def sentence(self, default: Any) -> str:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
@@ -92,7 +95,7 @@ class Option:
         return " ".join(
             [
                 f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
-                *([f"One of {', '.join(self.names)}."] if self.choices or self.registry else []),
+                *([f"One of {', '.join(self.names)}."] if self.choices or (self.registry and not self.names_told) else []),
                 *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or _shown(default)}."]),
             ]
         )
@@ -230,60 +233,6 @@ def typed_text(word: str, name: str) -> str:
 
 
 # ---- one mechanism for what nobody declared ----------------------------------------------------------------------------
-
-
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that was probably meant.
-
-    >>> nearest("tetha", ["alpha", "theta"])
-    'theta'
-    """
-    import difflib
-
-    asked, by_lower = word.lower(), {name.lower(): name for name in known}
-    # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta.
-    slips = [
-        (many, sorted(asked) != sorted(name), -difflib.SequenceMatcher(None, asked, name).ratio(), name)
-        for name in by_lower
-        if (many := _slips(asked, name)) <= max(1, (len(asked) + 1) // 3)
-    ]
-    if slips:
-        return by_lower[min(slips)[-1]]
-    found = nearest_few(word, by_lower.values(), most=1, cutoff=cutoff)
-    return found[0] if found else None
-
-
-def nearest_few(word: str, known: Iterable[str], *, most: int = 3, cutoff: float = 0.5) -> list[str]:
-    """The known words that are most like this one, the nearest first."""
-    import difflib
-
-    by_lower = {name.lower(): name for name in known}
-    return [by_lower[found] for found in difflib.get_close_matches(word.lower(), by_lower, n=most, cutoff=cutoff)]
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint with the known word that was probably meant; nothing if none is like it.
-
-    >>> did_you_mean("quant_alg", ["quant_algo", "dtype"])
-    "did you mean 'quant_algo'?"
-    """
-    near = nearest(word, known, cutoff=0.5)
-    return f"did you mean {near!r}?" if near else ""
-
-
-def _slips(one: str, other: str) -> int:
-    """How many letters were left out, added, mistaken or swapped with their neighbour (optimal string alignment)."""
-    if abs(len(one) - len(other)) > len(one):
-        return len(one) + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, last, row = row, before, [i]
-        for j, there in enumerate(other, 1):
-            row.append(min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != there)))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == there:
-                row[j] = min(row[j], last[j - 2] + 1)
-    return row[-1]
 
 
 def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> None:
@@ -570,6 +519,33 @@ def seed_of(seed: Any) -> int:
     return int(seed.__index__())
 
 
+FAR = 1e75  # between the ends of a range: the powers of what is farther apart, or nearer than its inverse, are no float64
+
+
+def ends_of_range(ends: Sequence[float] | None) -> tuple[float, float] | None:
+    """The smallest and the largest possible score, as a range is given."""
+    if ends is None:
+        return None
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
+    if not 1 / FAR <= high - low <= FAR:
+        raise UsageError("cannot use the range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
+    return low, high
+
+
+def slice_names(by: Any) -> tuple[str, ...] | Mapping[str, Any]:
+    """The columns to slice by: names, or for arrays a mapping of names to arrays."""
+    if by is None or isinstance(by, str):
+        return () if by is None else (by,)
+    if isinstance(by, Mapping) or (isinstance(by, (list, tuple)) and all(isinstance(name, str) for name in by)):
+        return by if isinstance(by, Mapping) else tuple(by)
+    raise UsageError("cannot use by=", got=type(by).__name__, need="column names, or by={name: array} for arrays")
+
+
 def ratio_columns(ratio: Any) -> tuple[str, str]:
     """The two columns of a ratio, above and below the line: a text with a slash, or a pair.
 
@@ -582,6 +558,30 @@ def ratio_columns(ratio: Any) -> tuple[str, str]:
             "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="ratio='errors/words'"
         )
     return parts[0].strip(), parts[1].strip()
+
+
+def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
+    """A word from a list, or an error that shows the list."""
+    if value in words or (optional and value is None):
+        return
+    raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
+
+
+def option_named(name: str, options: Iterable[Option]) -> Option:
+    """The option of this name among those that a verb declares."""
+    return next(option for option in options if option.name == name)
+
+
+def check_choices(options: Iterable[Option], **given: Any) -> None:
+    """Values that must be among the declared ones of their option; what is left out is looked up nowhere.
+
+    >>> check_choices([Option(name="side", choices=("two", "lower", "upper"), default="two", help="")], side="both")
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Cannot use the side 'both': expected one of two, lower, upper.
+    """
+    for option in options:
+        if option.name in given and (given[option.name] is not None or option.default is not None):
+            one_of(option.name, given[option.name], option.names, optional=False)
 
 
 def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:

@@ -1,8 +1,24 @@
-"""The options of `steelyard compare`, declared once: flags of the command, keywords of Python, lines of docstrings."""
+"""The options of `steelyard compare`: those of a measurement, and which test, which side, which margin. Declared and checked once."""
 
 from __future__ import annotations
 
-from steelyard.options import COLUMNS, COMPARED_CHOICES, ENGINE, INTERVALS, MEMORY, PRIOR_SCALE, RATIO, Option
+from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
+from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import (
+    COLUMNS,
+    COMPARED_CHOICES,
+    ENGINE,
+    INTERVALS,
+    LIMITS,
+    MEMORY,
+    PRIOR_SCALE,
+    RATIO,
+    Option,
+    check_choices,
+    checked_if_given,
+)
+from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
 OPTIONS = (
     Option(
@@ -45,6 +61,8 @@ OPTIONS = (
     Option(
         name="interval",
         metavar="METHOD",
+        registry="steelyard.estimate.interval_names:intervals_of_differences",
+        names_told=True,
         help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong-wilson, "
         "delong; unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, bounded-welch, t, delong-wilson, delong.  "
         "[default: the best for the metric]",
@@ -80,3 +98,64 @@ BARE = (
     *("prior", "prior_scale", "output", "details"),
 )
 OF_TABLES = ("metric", "positive", "design")  # of --flips and --counts, not of --wins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """What was asked of a comparison. `own` holds what each system's own interval needs."""
+
+    own: MeasureOptions
+    interval: str | None = None
+    test: str | None = None
+    alternative: str = "two-sided"
+    margin: float | None = None
+    design: str | None = None
+    unmatched: str = "error"
+    correction: str = "holm"
+    higher_is_better: bool | None = None  # what a log says of its scores; None: what the metric says
+    about_runs: bool = False  # whether the question is about the runs of these very items
+    sides: Sides = TWO_SYSTEMS  # how the two are spoken of
+    per: str = ""  # of a ratio: the column below the line
+
+    @property
+    def level(self) -> float:
+        return self.own.confidence_level
+
+    @property
+    def side(self) -> str:
+        return self.own.side
+
+    def choose(self, kind: str, asked: str | None, offered: tuple[str, ...], subject: str) -> str:
+        """The method by name, or the first offered; another is an error that lists what there is."""
+        if asked is None:
+            return offered[0]
+        if asked not in offered:
+            raise UsageError(f"cannot use the {kind} {asked!r} for {subject}", need=f"one of {', '.join(offered)}")
+        return asked
+
+
+def settle_comparison(
+    own: MeasureOptions,
+    *,
+    interval: str | None,
+    test: str | None,
+    alternative: str,
+    margin: float | None,
+    design: str | None,
+    unmatched: str,
+    correction: str,
+) -> CompareOptions:
+    """The options of a comparison, or an error that says which cannot be what it is."""
+    check_choices(OPTIONS, interval=interval, test=test, design=design, unmatched=unmatched, correction=correction, alternative=alternative)
+    if checked_if_given("margin", margin) == 0:
+        raise UsageError("cannot use margin", got="0", need="a number above 0", hint=LIMITS["margin"].hint)
+    return CompareOptions(
+        own=own,
+        interval=interval,
+        test=test,
+        alternative=alternative,
+        margin=margin,
+        design=design,
+        unmatched=unmatched,
+        correction=correction,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options import PRIOR_SCALE, Option
+from steelyard.options.option import PRIOR_SCALE, Option
 
 METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
 

@@ -1,0 +1,363 @@
+"""The options of `steelyard run`, declared once and checked before anything else: when to stop, how sure to be, how much may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
+from steelyard.options.option import (
+    HISTORY,
+    KEEP_ANSWERS,
+    NIGHT,
+    PRIOR_SCALE,
+    Option,
+    check_choices,
+    checked,
+    checked_if_given,
+    number,
+    option_named,
+    whole,
+)
+
+OPTIONS = (
+    Option(
+        name="model",
+        command=True,
+        kind="input",
+        metavar="MODEL",
+        repeat=True,
+        help="openai:NAME, python:pkg.mod:function, command:PROGRAM or file:PREDICTIONS. Several: the first is the baseline.",
+    ),
+    Option(
+        name="data",
+        kind="input",
+        metavar="PATH",
+        help="Data of the task, instead of its own; the files of a preset.  [default: what the task says]",
+    ),
+    Option(
+        name="base_url",
+        metavar="URL",
+        repeat=True,
+        help="Address of an endpoint with OpenAI's API, e.g. http://127.0.0.1:8000/v1; once for all models, or once per model, in order.",
+    ),
+    Option(
+        name="api",
+        choices=("chat", "completions"),
+        repeat=True,
+        help="API call to use; once, or once per model.  [default: chat]",
+    ),
+    Option(
+        name="key_env",
+        metavar="NAME",
+        repeat=True,
+        help="Name of the environment variable that holds the key; once, or once per model.  [default: OPENAI_API_KEY]",
+    ),
+    Option(
+        name="name", metavar="NAME", repeat=True, help="Name of the model in the references.  [default: the text after the first colon]"
+    ),
+    Option(
+        name="against", metavar="NAME", help="Reference to compare with; 'none' only measures.  [default: the model's own, if there is one]"
+    ),
+    Option(
+        name="spec",
+        kind="pairs",
+        metavar="KEY=VALUE",
+        repeat=True,
+        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
+    ),
+    Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
+    Option(name="until", metavar="WHEN", help="When to stop: decided, width=X or n=N.  [default: after all items]"),
+    Option(name="theta", type=float, help="Smallest drop that matters; --until decided stops once it is found or ruled out."),
+    Option(name="margin", type=float, help="Drop to tolerate.  [default: 0]"),
+    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
+    Option(name="beta", type=float, help="Miss rate for a drop of theta; a pass rules it out at level 1 - beta.  [default: 0.2]"),
+    Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of theta and margin."),
+    Option(
+        name="stopping",
+        registry="steelyard.infer.sequential.stopping:RULES",
+        help="Stopping rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, "
+        "lan-demets for groups]",
+    ),
+    Option(name="discordance", type=float, help="For --stopping sprt: share of items on which two healthy runs differ."),
+    Option(name="looks", type=int, help="Number of planned looks, for mcnemar and lan-demets; the other rules plan none.  [default: 20]"),
+    Option(
+        name="strata",
+        choices=("auto", "none"),
+        help="auto asks items whose answers on record waver more often, and weights them back; none asks all alike.  [default: auto "
+        "where 4 or more answers per item are on record]",
+    ),
+    Option(name="every", type=int, default=32, help="Items between two looks."),
+    Option(name="n", type=int, help="Number of items to ask, a subset in hash order.  [default: the task's, else all]"),
+    Option(name="seed", type=int, help="Random seed for the order of the items.  [default: the task's, else 0]"),
+    Option(name="repeats", type=int, default=1, help="How many times to ask each item."),
+    Option(name="concurrency", type=int, help="Maximum concurrent requests.  [default: depends on the model]"),
+    Option(name="batch", type=int, repeat=True, help="Items per call of a Python function or command; once, or once per model."),
+    Option(
+        name="timeout",
+        type=float,
+        repeat=True,
+        help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
+    ),
+    Option(name="max_calls", type=int, help="Most calls to make; a run that reaches it ends undecided and can be continued."),
+    Option(
+        name="max_cost",
+        type=float,
+        help="Most money to spend at --price; requests under way are finished. A run that reaches it ends undecided and can be continued.",
+    ),
+    Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run is aborted."),
+    Option(
+        name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items that still fail after retries."
+    ),
+    Option(
+        name="unmatched",
+        choices=("error", "drop"),
+        default="error",
+        help="What to do with items that only the run or only the reference has.",
+    ),
+    PRIOR_SCALE,
+    Option(
+        name="prices",
+        kind="prices",
+        flag="--price",
+        metavar="input=X,output=Y",
+        repeat=True,
+        help="Price per million tokens, to compute the cost; once, or once per model.",
+    ),
+    Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
+    Option(name="suite", command=True, kind="file", help="Suite file: run and check everything in it; gives one verdict."),
+    *NIGHT,
+    Option(
+        name="stop",
+        command=True,
+        choices=("first", "all"),
+        default="first",
+        help="With --suite and --until decided: end at the first regression, or decide every task.",
+    ),
+    Option(name="output", short="-o", kind="output", help="Where to write the rows, one JSON object per line."),
+    Option(
+        name="answer_",
+        command=True,
+        flag="--answer",
+        kind="output",
+        repeat=True,
+        help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
+    ),
+    Option(
+        name="fail_on",
+        command=True,
+        choices=("inconclusive", "regression"),
+        default="inconclusive",
+        help="With 'regression', an inconclusive verdict exits 0.",
+    ),
+    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    HISTORY,
+    KEEP_ANSWERS,
+    Option(name="progress", python_alone="the command prints it", help="Called as the work goes on.  [default: silence]"),
+    Option(name="verdict", python_alone="the command knows which formats need one", help="Refuse a run that would not be judged."),
+)
+
+
+HOW = (
+    "until",
+    "stopping",
+    "looks",
+    "every",
+    "strata",
+    "discordance",
+    "n",
+    "seed",
+    "repeats",
+    "missing",
+    "unmatched",
+    "max_error_rate",
+    "max_calls",
+    "max_cost",
+    "concurrency",
+)
+
+
+RULE = ("theta", "margin", "alpha", "beta", "scale")
+
+
+OF_MODELS = ("base_url", "api", "key", "key_env", "batch", "timeout", "seeds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What tokens cost, per million, in whatever money."""
+
+    input: float
+    output: float
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Price:
+        """A price from a table {input = 0.15, output = 0.6}."""
+        if set(table) != {"input", "output"} or not all(
+            isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each < 1e300 for each in table.values()
+        ):
+            need = "input and output, numbers of 0 or more, per million tokens"
+            raise UsageError("cannot use the price", got=repr(dict(table))[:120], need=need, hint="{input = 0.15, output = 0.6}")
+        return cls(input=float(table["input"]), output=float(table["output"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of a run. One of `decided`, `width` and neither; `n` is the size of a subset."""
+
+    decided: bool
+    width: float | None
+    n: int | None
+    kind: str | None
+    looks: int | None
+    every: int
+    discordance: float | None
+    repeats: int
+    missing: str
+    unmatched: str
+    max_error_rate: float
+    concurrency: int | None
+    price: tuple[Price | None, ...]  # of each model
+    rule: Mapping[str, Any]
+    prior_scale: float | None = None  # of the comparison of two models
+    max_calls: int | None = None
+    max_cost: float | None = None
+    limited: bool = False  # in calls or cost
+    strata: str | None = None  # auto, none, or nobody said
+
+
+def settle_run(
+    *,
+    until: str | None,
+    stopping: str | None,
+    looks: Any,
+    every: Any,
+    discordance: Any,
+    n: Any,
+    repeats: Any,
+    missing: str,
+    unmatched: str,
+    max_error_rate: Any,
+    concurrency: Any,
+    prices: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
+    rule: Mapping[str, Any],
+    models: int = 1,
+    prior_scale: float | None = None,
+    max_calls: Any = None,
+    max_cost: Any = None,
+    strata: str | None = None,
+) -> RunOptions:
+    """All options, or the first that makes no sense."""
+    when = _when(until)
+    if n is not None and "n" in when:
+        raise UsageError("Give n= or until='n=...', not both.", got="n= and until='n=...'", need="one of them")
+    if stopping is not None and "decided" not in when:
+        raise UsageError(f"stopping={stopping!r} needs until='decided'.", got=f"stopping={stopping!r} alone", need="until='decided'")
+    if stopping is not None and stopping not in (rules := option_named("stopping", OPTIONS).names):
+        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(rules)}")
+    if looks is not None and "decided" not in when:
+        raise UsageError(
+            f"looks={looks!r} needs until='decided' and a rule that plans looks.",
+            got=f"looks={looks!r} alone",
+            need="until='decided', and a rule that plans looks",
+        )
+    if strata is not None and "decided" not in when:
+        raise UsageError(f"strata={strata!r} needs until='decided'.", got=f"strata={strata!r} alone", need="until='decided'")
+    if discordance is not None and stopping != "sprt":
+        raise UsageError(
+            "discordance= is only used with stopping='sprt'.",
+            got="another rule than sprt",
+            need="stopping='sprt'",
+            hint="the other rules need no guess",
+        )
+    priced = spread("prices", prices, models)
+    check_choices(OPTIONS, missing=missing, unmatched=unmatched, scale=rule.get("scale"), strata=strata)
+    size = when.get("n", n)
+    price = tuple(None if each is None else Price.of(each) for each in priced)
+    if max_cost is not None and None in price:
+        raise UsageError(
+            "max_cost= needs prices.",
+            got="max_cost= without the price of every model",
+            need="the price of a million tokens, for every model",
+            hint="prices={'input': 0.15, 'output': 0.6}",
+        )
+    return RunOptions(
+        decided="decided" in when,
+        width=when.get("width"),
+        n=None if size is None else whole("n", size),
+        kind=stopping,
+        looks=None if looks is None else whole("looks", looks),
+        every=whole("every", every),
+        discordance=None if discordance is None else number("the discordance", discordance, above=0, below=1),
+        repeats=whole("repeats", repeats),
+        missing=missing,
+        unmatched=unmatched,
+        max_error_rate=_share(max_error_rate),
+        concurrency=None if concurrency is None else whole("concurrency", concurrency),
+        price=price,
+        max_calls=None if max_calls is None else whole("max_calls", max_calls),
+        max_cost=None if max_cost is None else number("max_cost", max_cost, above=0),
+        limited=max_calls is not None or max_cost is not None,
+        prior_scale=None if prior_scale is None else _scale(prior_scale, models, "decided" in when),
+        rule=_rule(rule),
+        strata=strata,
+    )
+
+
+def _scale(scale: float, models: int, decided: bool) -> float:
+    """P(candidate better) is found for two models that are asked all items."""
+    if models != 2 or decided:
+        got = "until='decided'" if decided else "one model"
+        raise UsageError(
+            "prior_scale= is only used when two models answer all items.",
+            got=got,
+            need="two models and all items",
+            hint="it belongs to P(candidate better)",
+        )
+    return checked("prior_scale", scale)
+
+
+def spread(option: str, given: Any, models: int) -> list[Any]:
+    """A value per model: the one there is, or the members of a list of as many."""
+    values = list(given) if isinstance(given, list | tuple) else [given]
+    if len(values) not in (1, models):  # the values are not shown: a key may be among them
+        raise UsageError(
+            f"Got {len(values)} values of {option} for {models} model{'s' if models > 1 else ''}.",
+            got=f"{len(values)} values of {option} for {models} model{'s' if models > 1 else ''}",
+            need="one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
+            hint="give one value for all models" + (f", or {models} in the order of the models" if models > 1 else ""),
+        )
+    return values * models if len(values) == 1 else values
+
+
+def _when(until: str | None) -> dict[str, Any]:
+    """decided, width=X or n=N, apart."""
+    if until is None:
+        return {}
+    word, equals, text = until.partition("=")
+    try:
+        if word == "decided" and not equals:
+            return {"decided": True}
+        if word == "width":
+            return {"width": number("the width", float(text), above=0, hint="width=.02")}
+        if word == "n":
+            return {"n": whole("n", int(text))}
+    except ValueError as fault:
+        if isinstance(fault, UsageError):
+            raise
+    raise UsageError(f"cannot use until={until!r}", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'")
+
+
+def _share(rate: Any) -> float:
+    share = number("the error rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
+    if share > 1:
+        raise UsageError("cannot use max_error_rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
+    return share
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """theta, margin, alpha and beta are looked at even where nothing is on record to judge by."""
+    for name in ("theta", "margin", "alpha", "beta"):
+        checked_if_given(name, rule.get(name))
+    return dict(rule)
