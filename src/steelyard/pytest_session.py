@@ -344,10 +344,10 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
     shown = score_text(v)
     lines = [f"{v.verdict.upper()}: {who(v)}", v.conclusion, ""]
     lines.append(f"reference {shown(v.reference.get('value'))}, run {shown(v.candidate.get('value'))}, threshold {shown(v.threshold)}")
-    if v.difference.get("estimate") is not None:
-        lower = v.difference.get("lower")
+    if v.difference.estimate is not None:
+        lower = v.difference.lower
         bound = "" if lower is None else f", at worst {shown(lower)} (one-sided, {100 * (1 - v.alpha):g}%)"
-        lines.append(f"difference {shown(v.difference['estimate'])}{bound}, p {p_beside(v.p_value, v.alpha)}; {v.design}, n {v.n}")
+        lines.append(f"difference {shown(v.difference.estimate)}{bound}, p {p_beside(v.p_value, v.alpha)}; {v.design}, n {v.n}")
     if v.mde is not None:
         lines.append(f"smallest detectable {WORSENING[v.higher_is_better]}: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
     if v.flips is not None:

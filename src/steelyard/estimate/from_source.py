@@ -12,7 +12,6 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.interval_names import OF_NUMBERS
 from steelyard.estimate.opening import opened, own_metric, own_positive, refuse_fractions, refuse_numeric_truth, refuse_unfinished
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import (
     DEALT,
     SINGLETONS,
@@ -23,11 +22,9 @@ from steelyard.estimate.rows import (
     sign,
     warn_about_labels,
 )
-from steelyard.estimate.sample import Sample, refuse_beyond
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.infer.intervals.mean import bounded_mean
 from steelyard.infer.intervals.sums import student_mean
-from steelyard.infer.rounding import rounding
 from steelyard.items import ROLES, Items, Labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE, parse, usual
@@ -41,8 +38,10 @@ from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
 from steelyard.tally.design import from_codes, present, same_label, take
+from steelyard.tally.rounding import rounding
+from steelyard.tally.sample import Sample, refuse_beyond
 from steelyard.tally.spelling import label_order, told_of_look_alikes
 from steelyard.tally.sums import Sums
 
@@ -76,7 +75,7 @@ def measure_units(
     units = unit_sums(source)
     if settings.range is not None:
         refuse_beyond(settings.range, *units.bounds)
-    binary = settings.right_or_wrong and _right_or_wrong(source, units)
+    binary = (settings.range in OF_OUTCOMES) and _right_or_wrong(source, units)
     metric = parse("accuracy") if binary and not asked else metrics[0]
     details = _details(source, units)
     if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
@@ -217,6 +216,7 @@ def measure_source(
         roles |= {what: value for what, value in source.log.chosen.items() if what not in roles}
     if source.ratio is not None:
         roles["ratio"], facts["ratio"] = "/".join(source.ratio), source.ratio
+    signature = sign(metrics, rows, settings, facts)
     return Measurement(
         n=n,
         rows=rows,
@@ -226,7 +226,7 @@ def measure_source(
         warnings=tuple(warnings),
         hints=hints,
         name=source.name,
-        signature=sign(metrics, rows, settings, facts),
+        signature=signature,
     )
 
 
@@ -272,7 +272,7 @@ def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> 
         return metrics, []
     others = [metric for metric in metrics if metric.family != "table"]
     known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
-    if settings.right_or_wrong and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
+    if (settings.range in OF_OUTCOMES) and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
         said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with metric="
         return [parse("accuracy"), *others], [said]
     supports = _supports(items)
@@ -407,6 +407,8 @@ def warn_disagreement(sample: Sample, warnings: Warnings) -> None:
 def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[MeasuredSlice, ...]:
     """One measurement per value of each slice column, over the classes of the whole."""
     out: list[MeasuredSlice] = []
+    if not by:
+        return ()
     labels = sample.table.counts.class_labels if sample.items.truth is not None and sample.items.prediction is not None else None
     for column in by:
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names

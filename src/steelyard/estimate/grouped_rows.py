@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
-from steelyard.estimate.row import TableTally, known, make_row, slope, sums_spread
+from steelyard.estimate.row import known, make_row, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
 from steelyard.infer.intervals.grouped import ROUNDING, GroupedProportion, grouped_proportion, intraclass_correlation
@@ -22,6 +22,7 @@ from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
 from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
+from steelyard.tally.counts import TableTally
 from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]

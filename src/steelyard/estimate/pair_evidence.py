@@ -16,7 +16,6 @@ from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.paired_units import compare_units
 from steelyard.estimate.rows import class_of
-from steelyard.estimate.sample import OUTCOME, Sample
 from steelyard.estimate.strata_rows import as_one_sample, in_strata, with_strata
 from steelyard.estimate.sums_rows import columns_of, pass_values, positives
 from steelyard.estimate.unpaired import compare_counts, compare_means
@@ -29,10 +28,11 @@ from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import SumsMetric, of_margins
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
-from steelyard.tally.counts import MISSING, Counts
+from steelyard.tally.counts import MISSING, OF_OUTCOMES, Counts
 from steelyard.tally.design import Design, count_labels, design_of, same_label, table_sums, take
 from steelyard.tally.joint import JointCounts
 from steelyard.tally.pairs import Pairs, count_joint, joint_of_codes, units_of
+from steelyard.tally.sample import OUTCOME, Sample
 from steelyard.tally.spelling import label_order
 from steelyard.tally.sums import sum_units, tally_groups
 
@@ -173,13 +173,13 @@ def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions, warnings:
 
 def _outcome_scores(pairs: Pairs, asked: CompareOptions) -> bool:
     """Whether the scores of both systems say right or wrong."""
-    return asked.own.right_or_wrong and _binary(pairs.baseline) and _binary(pairs.candidate)
+    return (asked.own.range in OF_OUTCOMES) and _binary(pairs.baseline) and _binary(pairs.candidate)
 
 
 def _refuse_range(pairs: Pairs, metric: Metric, asked: CompareOptions) -> None:
     """Right or wrong by scores, which lie in a range that has other ends: one of the two is a mistake."""
     sides = (pairs.baseline, pairs.candidate)
-    if asked.own.right_or_wrong or not metric.right_or_wrong:
+    if (asked.own.range in OF_OUTCOMES) or not metric.right_or_wrong:
         return
     if any(side.truth is None or side.prediction is None for side in sides):
         raise UsageError(
@@ -235,7 +235,7 @@ def all_right(runs: Sequence[Items], metric: Metric, asked: CompareOptions) -> t
         return None
     if any(column is not None for run in runs for column in (run.weight, run.group, run.stratum, run.count)):
         return None
-    binary = [asked.own.right_or_wrong and _binary(run) for run in runs]
+    binary = [(asked.own.range in OF_OUTCOMES) and _binary(run) for run in runs]
     labelled = metric.family == "table" and all(run.truth is not None and run.prediction is not None for run in runs)
     if not all(binary) and (any(binary) or not labelled):
         return None

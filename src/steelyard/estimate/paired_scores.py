@@ -22,7 +22,6 @@ from steelyard.infer.paired.bounded_t import bounded_t, bounded_t_of_groups, pos
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.infer.rounding import SUMS, one_number, rounding, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.options.compare import CompareOptions
@@ -31,6 +30,7 @@ from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs, units_of
+from steelyard.tally.rounding import SUMS, one_number, rounding, without_rounding
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]

@@ -12,7 +12,6 @@ from steelyard.estimate.evidence import Evidence, OwnEstimate, OwnPair, interval
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
 from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import warn_about_labels
 from steelyard.estimate.table_rows import default_method, refuse_unknown_negatives, table_row
 from steelyard.infer.intervals.mean import wilson_mean
@@ -26,7 +25,7 @@ from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 from steelyard.tally.joint import JointCounts
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from steelyard.infer.paired.sums import Rows
 from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
-from steelyard.infer.rounding import SUMS, without_rounding
 from steelyard.metrics.base import Metric
 from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
 from steelyard.options.compare import CompareOptions
@@ -33,6 +32,7 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
+from steelyard.tally.rounding import SUMS, without_rounding
 from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]

@@ -12,7 +12,6 @@ from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.grouped_rows import enough_groups
 from steelyard.estimate.row import known
-from steelyard.estimate.sample import Sample
 from steelyard.estimate.sums_rows import positive_label, positives
 from steelyard.infer.intervals import ranking as infer_ranking
 from steelyard.infer.intervals.area import Area
@@ -25,6 +24,7 @@ from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
+from steelyard.tally.sample import Sample
 from steelyard.tally.scores import ScoreTable
 
 Ends = tuple[float, float, str]

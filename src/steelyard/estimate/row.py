@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.normal import clip
-from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.proportions import Proportion
@@ -122,17 +119,6 @@ def _error(row: Row, table: Counts, settings: MeasureOptions) -> float | None:
         return None
     label = None if row.label is None else table.labels.index(row.label)
     return table_error(metric, label, table, metric.proportion(table, label), settings)
-
-
-@dataclass(frozen=True, slots=True)
-class TableTally:
-    """The table of all rows, and for items that belong together the margins of every unit."""
-
-    counts: Counts
-    units: Sums | None = None
-    kind: str = "items"
-    items: int = 0
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def make_row(

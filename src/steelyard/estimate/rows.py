@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 from steelyard.estimate.interval_names import OF_NUMBERS, RESAMPLING
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
@@ -16,10 +15,10 @@ from steelyard.options.measure import MeasureOptions
 from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
-from steelyard.tally.counts import FEW, MISSING, Counts
+from steelyard.tally.counts import FEW, MISSING, OF_OUTCOMES, Counts, TableTally
 
 if TYPE_CHECKING:
-    from steelyard.estimate.sample import Sample
+    from steelyard.tally.sample import Sample
 
 
 FREE_TEXT = 20  # labels from which they may be free text: a handful of items always has labels that occur once
@@ -146,9 +145,9 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
         if sample.items.score is not None and metric.scored:
             raise UsageError(
                 f"{metric.name} is about right and wrong (1 and 0), but there "
-                f"{'are other scores' if sample.settings.right_or_wrong else 'is another range'}.",
+                f"{'are other scores' if (sample.settings.range in OF_OUTCOMES) else 'is another range'}.",
                 got="scores other than 0 and 1"
-                if sample.settings.right_or_wrong
+                if (sample.settings.range in OF_OUTCOMES)
                 else "a range other than that of right and wrong, 0 and 1",
                 need="right or wrong for every item",
                 hint="ask for metric='mean'",

@@ -12,7 +12,6 @@ from steelyard.errors import UsageError
 from steelyard.estimate.evidence import Evidence, interval_of
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.estimate.row import known
-from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals.strata import StratifiedMean, item_weights, stratified_mean
 from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.paired.signflip import sign_flip
@@ -26,6 +25,7 @@ from steelyard.results.comparison import Test
 from steelyard.results.details import RowDetails, TestDetails
 from steelyard.results.measurement import Interval, Row
 from steelyard.tally.pairs import Pairs
+from steelyard.tally.sample import Sample
 
 
 def in_strata(items: Items, metric: Metric) -> bool:

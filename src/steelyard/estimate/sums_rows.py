@@ -14,7 +14,6 @@ from steelyard.estimate.fallback import attempt, given_instead, left_out, none_g
 from steelyard.estimate.grouped_rows import enough_units
 from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.estimate.row import sums_error
-from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals import mean as infer_mean
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.resampling.bootstrap import Degenerate
@@ -25,6 +24,7 @@ from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
+from steelyard.tally.sample import Sample
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.row import TableTally, make_row, slope, table_error
+from steelyard.estimate.row import make_row, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import stand_in_draws, within_reach
@@ -17,7 +17,7 @@ from steelyard.metrics.proportions import Proportion
 from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
-from steelyard.tally.counts import FEW, Counts
+from steelyard.tally.counts import FEW, Counts, TableTally
 
 CONVOLVED = 5_000  # classes whose recalls are convolved within seconds
 

@@ -12,7 +12,7 @@ from steelyard.estimate.difference_tests import DELTA, TESTS, made, offered
 from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate, interval_of
 from steelyard.estimate.fallback import attempt, none_given
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
-from steelyard.estimate.row import ROUNDING, TableTally, known
+from steelyard.estimate.row import ROUNDING, known
 from steelyard.estimate.rows import warn_of_small_classes
 from steelyard.estimate.table_rows import table_row
 from steelyard.infer import unpaired as infer
@@ -26,7 +26,7 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 
 if TYPE_CHECKING:
     import numpy as np
@@ -264,14 +264,14 @@ def compare_means(
 
 
 def _moments(values: FloatArray) -> Moments:
-    from steelyard.infer.rounding import variance_of
+    from steelyard.tally.rounding import variance_of
 
     return float(values.mean()), variance_of(values), len(values)
 
 
 def _apart(candidate: float, baseline: float) -> float:
     """The difference of two means; what only rounding makes of none is none."""
-    from steelyard.infer.rounding import rounding
+    from steelyard.tally.rounding import rounding
 
     gap = candidate - baseline
     return 0.0 if abs(gap) <= rounding(max(abs(candidate), abs(baseline))) else gap

@@ -72,9 +72,9 @@ def _of_verdict(v: Verdict) -> dict[str, Any]:
         "spec": dict(v.spec),
         "verdict": v.verdict,
         "estimate": v.candidate.get("value"),
-        "difference": v.difference.get("estimate"),
-        "lower": v.difference.get("lower"),
-        "upper": v.difference.get("upper"),
+        "difference": v.difference.estimate,
+        "lower": v.difference.lower,
+        "upper": v.difference.upper,
         "tally": {
             **({} if v.flips is None else {"flips": dict(v.flips)}),
             **({"stopped": True} if v.details.stopping is not None else {}),  # by its answers: no fair sample of them

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
@@ -89,11 +88,6 @@ class MeasureOptions:
     labels: tuple[str, ...] | None = None
     absent: str | None = None
     missing: str = "error"
-    # Whether scores that are all 0 or 1 mean right and wrong: not in another declared range, where 0 and 1 are scores as others.
-    right_or_wrong: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "right_or_wrong", self.range in (None, (0.0, 1.0)))
 
     def refuse_no_posterior(self, name: str, why: str) -> None:
         """Where there is no posterior, nothing can be said of the chance that was asked for."""

@@ -215,7 +215,7 @@ class Source:
         stratum, alike = None, False
         if self.log is not None and self.log.strata is not None:
             stratum, alike = self._encoded(self.log.strata, "stratum")[0], self.log.alike
-        return Items(n=self.n, **labels, **values, ratio=ratio, slices=slices, stratum=stratum, alike=alike)
+        return Items(n=self.table.n, **labels, **values, ratio=ratio, slices=slices, stratum=stratum, alike=alike)
 
     def _encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
         labels, found = self.table.encoded(name, role)

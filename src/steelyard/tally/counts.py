@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from steelyard.tally.sums import Sums
+
     IntArray = npt.NDArray[np.int64]
 
 Kind = Literal["labels", "outcomes", "binary"]
+# Ranges in which scores that are all 0 or 1 mean right and wrong: in another, 0 and 1 are scores as others.
+OF_OUTCOMES = (None, (0.0, 1.0))
 FEW = 10  # items of a class below which no interval of an average over classes covers
 MISSING = "(missing)"  # what an unanswered item counts as having predicted, under --missing wrong
 
@@ -250,3 +254,14 @@ def _table(
         kind=kind,
         negatives_known=negatives_known,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TableTally:
+    """The table of all rows, and for items that belong together the margins of every unit."""
+
+    counts: Counts
+    units: Sums | None = None
+    kind: str = "items"
+    items: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)

@@ -135,10 +135,10 @@ def count_labels(truth: Labels, prediction: Labels, labels: Sequence[str] | None
 
 def _joint_table(truth: Labels, prediction: Labels, width: int, count: IntArray | None) -> IntArray:
     size = max(1, width * len(truth.names))
-    if count is None and size <= 256 and len(truth) >= PAIRED:
+    if count is None and size <= 256 and len(truth.raw) >= PAIRED:
         return _paired_table(truth, prediction, width)[:size]
     total = np.zeros(size, np.int64)
-    for start in range(0, len(truth), CHUNK):
+    for start in range(0, len(truth.raw), CHUNK):
         rows = slice(start, start + CHUNK)
         # intp throughout: small integer types would overflow, and bincount would convert once more
         code = truth.raw[rows].astype(np.intp)

@@ -232,7 +232,7 @@ def _is_mean(tonight: JudgedValues, earlier: list[JudgedValues], verdict: Verdic
         for name, value, content in zip(tonight.ids, tonight.values, tonight.contents or (), strict=True)
         if name in sums and (None in (content, contents[name]) or content == contents[name])
     ]
-    found = verdict.difference.get("estimate")
+    found = verdict.difference.estimate
     if not gaps or found is None:
         return False
     mean = math.fsum(gaps) / len(gaps)

@@ -316,3 +316,16 @@ def _paired_mde(new: CandidateScore, n: int, rule: GuardRule) -> float | None:
         return None
     unit = 100.0 if rule.scale == "percent" else 1.0
     return rule.margin + unit * power.minimum_detectable(math.sqrt(ASSUMED_DISCORDANCE / n), rule.alpha, rule.beta)
+
+
+def warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule, warnings: Warnings) -> None:
+    """A reference that follows every small loss down: the run is held against the first value on record too."""
+    if entry.first_value is None or found.sigma is None or not found.n:
+        return
+    gap = rule.sign * (found.value - entry.first_value)
+    if gap < power.threshold_offset(found.sigma / math.sqrt(found.n), rule.alpha) - rule.margin:
+        warnings.add(
+            f"slow drift: {-gap:.4g} below the value first on record ({entry.first_value:g}), though not below the present reference"
+            if found.verdict != "regression"
+            else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"
+        )

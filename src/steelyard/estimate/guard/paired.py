@@ -34,7 +34,6 @@ from steelyard.infer.paired.decision import (
 from steelyard.infer.paired.mcnemar import mcnemar_midp, tango_z
 from steelyard.infer.paired.ratio import MeanRatio, RatioTest, ShareRatio, right_answers_needed
 from steelyard.infer.planning import power
-from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
@@ -43,6 +42,7 @@ from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
+from steelyard.tally.rounding import without_rounding
 
 NONE_FAILS = "no score could be a regression"
 ENOUGH_FAILURES = 100  # items that fail altogether in one run alone, from which their number is known well enough

@@ -19,7 +19,6 @@ from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_
 from steelyard.estimate.guard.slices import with_slices
 from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.rows import rows_of_sample
-from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
@@ -34,6 +33,7 @@ from steelyard.reference.entry_schema import is_metric
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.results.base import Warnings
 from steelyard.tally.design import take
+from steelyard.tally.sample import Sample
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
 

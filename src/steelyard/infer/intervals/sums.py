@@ -18,8 +18,8 @@ from steelyard.infer.intervals.clusters import ClusterVariance, Groups, bell_mcc
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
 from steelyard.infer.resampling.bootstrap import BLOCK, CACHED, redraw
-from steelyard.infer.rounding import SUMS, rounding, without_rounding
 from steelyard.metrics.sums import SumStatistic
+from steelyard.tally.rounding import SUMS, rounding, without_rounding
 from steelyard.tally.sums import SparseRows, Sums, sum_units
 
 FloatArray = npt.NDArray[np.float64]

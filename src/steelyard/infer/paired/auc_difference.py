@@ -14,7 +14,7 @@ from steelyard.infer.paired.mcnemar import from_tails
 from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.planning.search import rising_root
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.infer.rounding import without_rounding
+from steelyard.tally.rounding import without_rounding
 
 ALIKE = 1e-12  # differences of two AUCs that rounding makes of none
 FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0: 6e-300

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from steelyard.infer.normal import lower_tail
-from steelyard.infer.rounding import rounding
+from steelyard.tally.rounding import rounding
 
 
 def decide(

@@ -20,7 +20,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.mcnemar import tango_z
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.infer.rounding import one_number, variance_of
+from steelyard.tally.rounding import one_number, variance_of
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior

@@ -22,8 +22,8 @@ from steelyard.infer.normal import STANDARD, tail
 from steelyard.infer.paired.mcnemar import MIRRORED, check_alternative, from_tails
 from steelyard.infer.paired.randomization import TIE, check_exchanges
 from steelyard.infer.resampling.bootstrap import BLOCK
-from steelyard.infer.rounding import without_rounding
 from steelyard.late_dataclass import dataclass
+from steelyard.tally.rounding import without_rounding
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

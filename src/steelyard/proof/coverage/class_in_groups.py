@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.ranking_rows import ranking_row
-from steelyard.estimate.row import TableTally
-from steelyard.estimate.sample import Sample
 from steelyard.estimate.table_rows import table_row
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
@@ -21,8 +19,9 @@ from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simula
 from steelyard.proof.trials import Trial
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 from steelyard.tally.design import Design, table_sums
+from steelyard.tally.sample import Sample
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from steelyard.estimate.rows import rows_of_sample
-from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
@@ -17,6 +16,7 @@ from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
+from steelyard.tally.sample import Sample
 
 SLOW = {"percentile": 4, "bca": 4, "studentized": 8, "betting": 4}
 WEIGHTS, SHARES, CHANCES = np.array([0.5, 1.0, 2.5]), np.array([0.5, 0.3, 0.2]), np.array([0.95, 0.85, 0.7])  # heavy items are hard

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.ranking_rows import ranking_row
-from steelyard.estimate.sample import Sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions, settle_comparison
@@ -27,6 +26,7 @@ from steelyard.proof.trials import Trial, significant
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.pairs import Pairs
+from steelyard.tally.sample import Sample
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.estimate.table_rows import table_row
 from steelyard.infer.intervals.proportion import proportion_interval
@@ -20,7 +19,7 @@ from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 from steelyard.tally.design import Design, table_sums
 from steelyard.tally.sums import Sums, tally_groups
 

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import default_method, table_row
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
@@ -15,7 +14,7 @@ from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.simulation import DRAWS
 from steelyard.results.base import Warnings
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 
 F1 = parse("f1")
 PREVALENCES = (0.5, 0.1, 0.02)

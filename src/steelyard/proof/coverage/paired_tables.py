@@ -8,7 +8,6 @@ from functools import cache, partial
 import numpy as np
 
 from steelyard.estimate.paired_table import table_interval
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
@@ -19,6 +18,7 @@ from steelyard.proof.coverage.tables import LAWS
 from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
+from steelyard.tally.counts import TableTally
 from steelyard.tally.joint import JointCounts, joint_table
 
 SAME = 0.7  # the share of items to which the candidate gives the baseline's answer

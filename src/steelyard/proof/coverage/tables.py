@@ -7,7 +7,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.table_rows import posterior_of, table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
@@ -16,7 +15,7 @@ from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 
 SLOW = {"bayes": 5, "hdi": 10}
 

@@ -46,6 +46,7 @@ from steelyard.read.source import Source
 from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
+from steelyard.tally.counts import OF_OUTCOMES
 from steelyard.tally.design import take
 from steelyard.tally.pairs import Pairs, settle_pairing
 from steelyard.tally.spelling import label_order
@@ -190,7 +191,7 @@ def compare_sources(
     runs = _runs(data, guess, asked, warnings, by, given, names)
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
-    chosen = guess or default_metric(runs, right_or_wrong=asked.own.right_or_wrong)
+    chosen = guess or default_metric(runs, right_or_wrong=(asked.own.range in OF_OUTCOMES))
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
@@ -421,7 +422,7 @@ def compare_large(
     there = all(isinstance(source.table, SqlTable) for source in sources)  # tables of an engine, however small, are counted on it
     if not there and max(source.table.n for source in sources) <= LARGE:
         return None
-    if not asked.own.right_or_wrong and all("score" in source.roles for source in sources):
+    if asked.own.range not in OF_OUTCOMES and all("score" in source.roles for source in sources):
         return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
     metric = wanted or parse("accuracy")
     scored = metric.scored and all("score" in source.roles for source in sources)
@@ -455,7 +456,7 @@ def _compare_units(
     """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
-    binary = asked.own.right_or_wrong and all(map(right_or_wrong, (a, b)))
+    binary = (asked.own.range in OF_OUTCOMES) and all(map(right_or_wrong, (a, b)))
     metric = wanted or parse("accuracy" if binary else "mean")
     if not metric.mean_of_scores and not (metric.counts_right and binary):
         return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number, warn_of_drift
 from steelyard.estimate.guard.rule import (
     GuardRule,
     at_reference,
@@ -21,7 +20,6 @@ from steelyard.estimate.guard.rule import (
 )
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
-from steelyard.infer.planning.power import threshold_offset
 from steelyard.options.check import OPTIONS
 from steelyard.options.option import check_mapping, documented, number, source_keywords
 from steelyard.reference.entry import Entry
@@ -116,6 +114,7 @@ def check(
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
     notes = notes_of(source)
+    said_of_run = _said(notes, protocol, unmatched)
     warnings = Warnings()
     rule = settle_rule(options, entry, place.defaults, warnings, otherwise if otherwise is not None or notes is None else notes.rule)
     warnings.extend(match.warnings)
@@ -123,7 +122,6 @@ def check(
         columns = {"ratio": tuple(notes.ratio), **columns}
     if notes is not None and notes.range is not None and rule.range is None:
         rule = replace(rule, range=(float(notes.range[0]), float(notes.range[1])))
-    said_of_run = _said(notes, protocol, unmatched)
     check_protocol(entry, place, said_of_run, warnings)
     if said_of_run and "scorer" in said_of_run:
         from steelyard.evaluate.scorers.catalogue import refuse_other_score  # only what a run of ours needs
@@ -162,7 +160,7 @@ def check(
         warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
     if rule.relative:
         rule = at_reference(rule, found.reference)
-    _warn_of_drift(found, entry, rule, warnings)
+    warn_of_drift(found, entry, rule, warnings)
     warn_of_theta(rule, found.reference, warnings)
     verdict = written(found, rule, warnings, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
     if verdict.telling:
@@ -220,16 +218,3 @@ def _of_value(value: float, entry: Entry, rule: GuardRule, warnings: Warnings) -
     if entry.items is not None:
         warnings.add("the reference holds item outcomes, which a bare value cannot be paired with: give the run itself")
     return guard_number(new, entry, rule, warnings)
-
-
-def _warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule, warnings: Warnings) -> None:
-    """A reference that follows every small loss down: the run is held against the first value on record too."""
-    if entry.first_value is None or found.sigma is None or not found.n:
-        return
-    gap = rule.sign * (found.value - entry.first_value)
-    if gap < threshold_offset(found.sigma / math.sqrt(found.n), rule.alpha) - rule.margin:
-        warnings.add(
-            f"slow drift: {-gap:.4g} below the value first on record ({entry.first_value:g}), though not below the present reference"
-            if found.verdict != "regression"
-            else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"
-        )

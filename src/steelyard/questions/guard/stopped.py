@@ -11,7 +11,6 @@ from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
-from steelyard.estimate.sample import Sample
 from steelyard.evaluate.task.cases import hash_fractions, hash_order
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
@@ -21,6 +20,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.reference.run_notes import RunNotes
 from steelyard.results.base import Warnings
+from steelyard.tally.sample import Sample
 
 PLANNED = ("theta", "alpha", "beta", "margin")
 

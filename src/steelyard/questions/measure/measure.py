@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.estimate.row import TableTally
 from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_about_labels
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
@@ -14,7 +13,7 @@ from steelyard.options.measure import OPTIONS, MeasureOptions, refuse_item_optio
 from steelyard.options.option import documented, slice_names, source_keywords
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Measurement
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import Counts, TableTally
 
 if TYPE_CHECKING:
     pass

@@ -16,7 +16,6 @@ from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.opening import SystemItems, default_metric, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
-from steelyard.estimate.sample import Sample
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.metrics.base import Metric
@@ -26,6 +25,7 @@ from steelyard.options.measure import settle
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 from steelyard.results.base import Warnings
+from steelyard.tally.sample import Sample
 
 SMALL = 30
 

@@ -12,7 +12,6 @@ import numpy as np
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.rule import settle_rule, unit_of
 from steelyard.estimate.guard.source import ratio_has_percent, within_unit
-from steelyard.infer.rounding import variance_of
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
@@ -24,6 +23,7 @@ from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
 from steelyard.results.base import Warnings
+from steelyard.tally.rounding import variance_of
 from steelyard.version import __version__
 
 LIMITS = ("theta", "margin", "alpha", "beta", "sigma", "higher_is_better")

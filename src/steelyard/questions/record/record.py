@@ -19,7 +19,6 @@ from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
 from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong
 from steelyard.estimate.rows import rows_of_sample
-from steelyard.estimate.sample import Sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
@@ -40,6 +39,7 @@ from steelyard.reference.writing import PlannedWrite, carry_out, parsed, read_hi
 from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.verdict import Recorded
+from steelyard.tally.sample import Sample
 from steelyard.tally.spelling import told_of_look_alikes
 
 PUT = ("record", "update", "import", RECOVERED)  # the actions that put a value on record

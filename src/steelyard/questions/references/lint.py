@@ -153,9 +153,9 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     import numpy as np
 
     from steelyard.estimate.rows import rows_of_sample
-    from steelyard.estimate.sample import Sample
     from steelyard.options.measure import settle
     from steelyard.reference.outcomes import to_items
+    from steelyard.tally.sample import Sample
 
     settings = settle()
     (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings, Warnings(), counted=False), settings, Warnings())

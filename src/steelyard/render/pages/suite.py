@@ -84,8 +84,8 @@ def tally(found: Sequence[GuardLine], noun: str = "guard") -> str:
 def figures(g: GuardLine, alpha: float) -> list[str]:
     """n, reference, run, the difference with its lower bound, p, adjusted p."""
     v, shown = g.verdict, score_text(g.verdict)
-    lower = v.difference.get("lower")
-    gap = shown(v.difference.get("estimate")) + ("" if lower is None else f" [{shown(lower)}]")
+    lower = v.difference.lower
+    gap = shown(v.difference.estimate) + ("" if lower is None else f" [{shown(lower)}]")
     scores = [shown(v.reference.get("value", v.threshold)), shown(v.candidate.get("value"))]
     return [NONE if v.n is None else f"{v.n:,}", *scores, gap, p_beside(v.p_value, v.alpha), p_beside(g.row.get("p_adjusted"), alpha)]
 

@@ -39,6 +39,7 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, lost_ids, telling_cells
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
+from steelyard.results.comparison import Difference
 from steelyard.results.verdict import WORSENING, Recorded, Verdict
 
 if TYPE_CHECKING:
@@ -172,8 +173,8 @@ def _case_facts(g: GuardLine) -> dict[str, Any]:
         "value": v.candidate.get("value"),
         "reference": v.reference.get("value"),
         "threshold": v.threshold,
-        "difference": v.difference.get("estimate"),
-        "difference_lower": v.difference.get("lower"),
+        "difference": v.difference.estimate,
+        "difference_lower": v.difference.lower,
         "p_value": v.p_value,
         "p_adjusted": g.row.get("p_adjusted"),
         "worse_slices": ", ".join(worse_slices(v)) or None,
@@ -187,10 +188,10 @@ def _case_facts(g: GuardLine) -> dict[str, Any]:
 
 def gap_forest(v: Verdict) -> Forest | None:
     """The difference with its bounds, against no change, the margin and theta. Up is good."""
-    estimate = v.difference.get("estimate")
+    estimate = v.difference.estimate
     if estimate is None:
         return None
-    low, high = v.difference.get("lower"), v.difference.get("upper")
+    low, high = _ends(v.difference)
     shown = score_text(v)
     said = shown(estimate) + ("" if low is None or high is None else f"  [{shown(low)}, {shown(high)}]")
     rules = [GuideLine(at=0.0, name="no change")]
@@ -210,13 +211,15 @@ def _difference(v: Verdict) -> Section | None:
     if drawing is None:
         return None
     shown = score_text(v)
-    rows = [["difference", shown(v.difference.get("estimate"))]]
+    rows = [["difference", shown(v.difference.estimate)]]
     rows += [
-        [f"{end} bound, one-sided {percent(1 - v.alpha)}", shown(v.difference[end])] for end in ("lower", "upper") if end in v.difference
+        [f"{end} bound, one-sided {percent(1 - v.alpha)}", shown(bound)]
+        for end, bound in zip(ENDS, _ends(v.difference), strict=True)
+        if bound is not None
     ]
     rows += [[rule.name, shown(rule.at)] for rule in drawing.rules]
     table = PageTable(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
-    note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if v.difference.get("lower") is not None else ""
+    note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if _ends(v.difference)[0] is not None else ""
     return Section(
         title="How bad" if v.verdict == "regression" else "The change", blocks=[Picture(drawing=drawing, table=table, note=note)]
     )
@@ -398,7 +401,7 @@ def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) 
 
     The numbers stand elsewhere: a picture is for the eye. An end that is not known is an arrow.
     """
-    middle, low, high = (_known(v, name) for name in ("estimate", "lower", "upper"))
+    middle, low, high = map(_finite, (v.difference.estimate, *_ends(v.difference)))
     if middle is None:
         return "", ""
     marks = {"0": 0.0} | ({"M": -v.margin} if v.margin else {}) | ({"T": -v.theta} if v.theta else {})
@@ -416,8 +419,15 @@ def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) 
     return f"worse {''.join(cells)} better", "; ".join([f"{pen.point} difference", bounds, *seen])
 
 
-def _known(v: Verdict, name: str) -> float | None:
-    found = v.difference.get(name)
+ENDS = ("lower", "upper")
+
+
+def _ends(difference: Difference) -> tuple[float | None, float | None]:
+    """The lower and the upper bound, None where one is not known."""
+    return (None, None) if difference.interval is None else (difference.interval.low, difference.interval.high)
+
+
+def _finite(found: float | None) -> float | None:
     return found if found is not None and math.isfinite(found) else None
 
 
@@ -460,7 +470,7 @@ def by_itself(v: Verdict, counted: str | None) -> str:
 def score_text(v: Verdict) -> Callable[[float | None], str]:
     """Scores of one verdict share their decimals: as many as tell apart what the verdict tells apart."""
     value, reference = v.candidate.get("value"), v.reference.get("value")
-    d, lower = v.difference.get("estimate"), v.difference.get("lower")
+    d, lower = v.difference.estimate, _ends(v.difference)[0]
     pairs = [(value, v.threshold), (value, reference), (d, 0.0), (lower, None if v.theta is None else -v.theta)]
     known = [abs(x) for x in (value, reference, v.threshold) if x is not None and math.isfinite(x)]
     largest = max(known, default=0.0)
@@ -511,12 +521,15 @@ def _scores(v: Verdict) -> list[Fact]:
     if not stopped:  # a rule of looks has no one threshold
         out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
     out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
-    if v.difference.get("estimate") is not None:
+    if v.difference.estimate is not None:
         turned = "run minus reference" if v.higher_is_better else "reference minus run, so positive is better"
         turned += "; adjusted for early stopping, as are its bounds" if stopped else ""
-        out.append(("Difference", shown(v.difference["estimate"]), turned))
-    known = [end for end in ("lower", "upper") if v.difference.get(end) is not None]
-    out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(v.difference[end]), "") for end in known]
+        out.append(("Difference", shown(v.difference.estimate), turned))
+    out += [
+        (f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(bound), "")
+        for end, bound in zip(ENDS, _ends(v.difference), strict=True)
+        if bound is not None
+    ]
     if v.ratio is not None:
         out.append(("Share of the reference", share_text(v.ratio.estimate), "run divided by reference"))
         ends = [(end, x) for end in ("lower", "upper") if (x := v.ratio.get(end)) is not None]
@@ -527,9 +540,11 @@ def _scores(v: Verdict) -> list[Fact]:
             ("Run / reference", f"{found['estimate']:.4f}", f"{between} (one-sided bounds, {percent(1 - v.alpha)})" if between else "")
         )
     if not floor:
-        word = "not known" if v.p_value is None else "at most alpha" if v.p_value <= v.alpha else "above alpha"
+        p = None if v.test is None else v.test.p_value
+        word = "not known" if p is None else "at most alpha" if p <= v.alpha else "above alpha"
+        by = [] if v.test is None else [v.test.name]
         word = "not judged" if "not_judged" in v.details else word
-        out.append(("p-value", p_beside(v.p_value, v.alpha), "; ".join(part for part in (v.test and v.test.name, word) if part)))
+        out.append(("p-value", p_beside(p, v.alpha), "; ".join([*by, word])))
     return out
 
 
@@ -701,7 +716,7 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
         return needed_text(v), []
     if word != "pass":
         return "", []
-    lower = v.difference.get("lower")
+    lower, _ = _ends(v.difference)
     if v.theta is not None and lower is not None and lower < 0:
         return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
     if v.theta is None and v.mde is not None and "missed" not in v.conclusion:

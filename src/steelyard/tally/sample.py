@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.estimate.row import TableTally
-from steelyard.infer.rounding import without_rounding
 from steelyard.items import Items, Labels
-from steelyard.options.measure import MeasureOptions
-from steelyard.results.base import Warnings
-from steelyard.tally.counts import Counts
+from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
 from steelyard.tally.design import count_labels, design_of, row_sums, same_label, settle_missing, table_sums
+from steelyard.tally.rounding import without_rounding
 from steelyard.tally.scores import ScoreTable, tally_scores
 from steelyard.tally.sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
 OUTCOME = ("right", "wrong")
+
+
+class SampleOptions(Protocol):
+    """What of a question's options decides how its items are counted."""
+
+    @property
+    def missing(self) -> str: ...
+
+    @property
+    def range(self) -> tuple[float, float] | None: ...
+
+    @property
+    def positive(self) -> str | None: ...
+
+
+class SaidBeside(Protocol):
+    """Where sentences about the counting go, which travel with the answer."""
+
+    def extend(self, sentences: Iterable[str], /) -> None: ...
 
 
 class Sample:
@@ -35,8 +51,8 @@ class Sample:
     def __init__(
         self,
         items: Items,
-        settings: MeasureOptions,
-        warnings: Warnings,
+        settings: SampleOptions,
+        warnings: SaidBeside,
         labels: Sequence[str] | None = None,
         needed: Collection[str] | None = None,
         beside: Items | None = None,
@@ -45,7 +61,8 @@ class Sample:
         self.items, said = settle_missing(
             _settled_weights(items, counted), settings.missing, worst_score=_worst_score(items, settings), needed=needed
         )
-        warnings.extend(said)
+        if said:
+            warnings.extend(said)
         _refuse_outside(self.items, settings)
         self.settings = settings
         self.labels = labels
@@ -60,8 +77,10 @@ class Sample:
     @cached_property
     def binary_scores(self) -> bool:
         """Whether there are scores and all of them are 0 or 1, in no other range that was declared."""
+        if self.settings.range not in OF_OUTCOMES:
+            return False
         # a hole (of a score nobody needs) is neither
-        return self.settings.right_or_wrong and all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
+        return all(score is not None and bool(np.isin(score, (0.0, 1.0)).all()) for score in self._scores)
 
     @cached_property
     def shares(self) -> bool:
@@ -142,7 +161,7 @@ def _split_variance(answers: FloatArray | None, item: npt.NDArray[np.integer[Any
     return out
 
 
-def _refuse_outside(items: Items, settings: MeasureOptions) -> None:
+def _refuse_outside(items: Items, settings: SampleOptions) -> None:
     """Scores outside a declared range are a mistake of one of the two."""
     if items.score is None or settings.range is None or not items.n:
         return
@@ -161,7 +180,7 @@ def refuse_beyond(ends: tuple[float, float], low: float, high: float) -> None:
         )
 
 
-def _worst_score(items: Items, settings: MeasureOptions) -> float | None:
+def _worst_score(items: Items, settings: SampleOptions) -> float | None:
     """What a missing score counts as under --missing wrong: the bottom of the range, 0 for scores inside 0 and 1, else unknown."""
     if settings.range is not None:
         return settings.range[0]
