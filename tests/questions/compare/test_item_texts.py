@@ -66,7 +66,7 @@ def test_an_item_has_an_excerpt_of_its_prompt(tmp_path: Path, kind: str, column:
 
 
 def test_large_files_are_looked_up_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.questions.compare.from_sources.LARGE", 10)
+    monkeypatch.setattr("steelyard.estimate.compare_sources.LARGE", 10)
     given = [written(tmp_path, "csv", name, rows(wrong)) for name, wrong in (("a", 0), ("b", 3))]
     assert all(item["prompt"].endswith("?") for item in sy.compare(*given).telling)
 

@@ -245,5 +245,5 @@ def test_two_large_files_meet_in_the_engine(tmp_path: Path, monkeypatch: pytest.
     expected = sy.compare(*paths).to_dict()
     monkeypatch.setattr(compare_engine, "LARGE", 10)
     monkeypatch.setattr(json_lines, "HELD", 0)
-    monkeypatch.setattr("steelyard.questions.compare.from_sources._runs", None)  # items must not be read
+    monkeypatch.setattr("steelyard.estimate.compare_sources._runs", None)  # items must not be read
     assert sy.compare(*paths).to_dict() == expected

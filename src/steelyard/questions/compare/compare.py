@@ -277,8 +277,8 @@ def _compared(
         if names is not None:
             check_names(names, 2)
         return compare_tallies(baseline, candidate, wanted, asked, warnings, tuple(names or ("baseline", "candidate")))
+    from steelyard.estimate.compare_sources import compare_sources
     from steelyard.options.option import slice_names
-    from steelyard.questions.compare.from_sources import compare_sources
     from steelyard.read.engines.memory import working
 
     slices = tuple(slice_names(by))
