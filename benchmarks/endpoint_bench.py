@@ -136,7 +136,7 @@ def _ours(url: str, n: int, at_once: int) -> Taken:
     with scratch() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
         with Journal.open(Path(folder, "journal"), model.identity) as journal:
-            asks = interleaved(cases, 1, 1, 0)
+            asks = interleaved(cases, 1, [0], 0)
             with ask_all(asks, [model], journal, total=n) as asking:
                 found = [answer.said for _, answer in asking]
             taken = time.perf_counter() - wall, time.process_time() - cpu
