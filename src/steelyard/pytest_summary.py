@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.atomic import write_text
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite
+from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, stopped_early
 from steelyard.infer.multiplicity import adjust
 from steelyard.options.option import typed_text
 from steelyard.questions.record.record import existing_entry, record
@@ -205,6 +205,11 @@ def _judged(found: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any],
     return [(one, v) for one, v in verdicts if v.details.not_judged is None]
 
 
+def _pooled(found: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], Verdict]]:
+    """Those that may be judged together, as in a suite."""
+    return [(one, v) for one, v in _judged(found) if not stopped_early(v)]
+
+
 def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """What would remain of the regressions if all checks of the session were one family."""
     judged = [v for _, v in _judged(found)]
@@ -220,7 +225,7 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _earlier(told: SessionSummary, session: Any) -> list[float]:
     """What earlier sessions in the history say of the noise that all checks of one share; nothing without a history."""
-    judged = _judged(told.found)
+    judged = _pooled(told.found)
     if not session.keeps or len(judged) < 2:
         return []
     from steelyard.pytest_history import earlier_z
@@ -232,7 +237,7 @@ def _earlier(told: SessionSummary, session: Any) -> list[float]:
 
 def _judge_together(told: SessionSummary, earlier: Sequence[float]) -> None:
     """A little lost in every check fails the session though no test fails; unless noise that runs share could explain it."""
-    judged = [v for _, v in _judged(told.found)]
+    judged = [v for _, v in _pooled(told.found)]
     if len(judged) < 2:
         return
     none = [False] * len(judged)

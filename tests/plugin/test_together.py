@@ -98,3 +98,36 @@ def test_earlier_sessions_say_how_much_whole_runs_vary_as_they_do_for_a_suite(pr
     assert alone == sy.check_suite("suite.toml", history="none").pooled
     assert "not confirmed" in without.out
     assert "not confirmed" not in answer.out + again.out
+
+
+TESTS_WITH_A_RUN = """
+TASK = {"task": {"name": "asked", "data": [{"id": i, "q": str(i), "a": "yes"} for i in range(200)],
+                 "input": "{q}", "truth": "a", "scorer": "exact"}}
+
+def rows(wrong):
+    return [{"id": i, "score": int(i >= wrong)} for i in range(100)]
+
+def yes(question):
+    return "yes" if int(question) % 10 else "no"
+
+def test_one(accuracy):
+    accuracy.check(rows(12), task="t1", model="m")
+
+def test_two(accuracy):
+    accuracy.check(rows(12), task="t2", model="m")
+
+def test_early(accuracy):
+    assert accuracy.run(TASK, yes, name="m", until="decided", theta=0.2).n < 200
+"""
+
+
+def test_a_run_that_stopped_early_is_not_judged_together_with_others_as_in_a_suite(project: Any) -> None:
+    names: dict[str, Any] = {}
+    exec(TESTS_WITH_A_RUN, names)
+    for task in ("t1", "t2"):
+        record(names["rows"](10), task=task, model="m", directory=project.path / "references")
+    record([{"id": i, "score": int(i % 10 > 0)} for i in range(200)], task="asked", model="m", directory=project.path / "references")
+    project.write("test_it.py", TESTS_WITH_A_RUN)
+    answer = project.pytest("--accuracy-report", "all.json")
+    assert "3 passed" in answer.out
+    assert json.loads((project.path / "all.json").read_text())["pooled"]["m"] == 2

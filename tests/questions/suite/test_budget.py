@@ -483,9 +483,13 @@ def test_ids_that_are_numbers_and_hashed_ids() -> None:
     assert all(len(name) == 16 for name in stored[-1].night.tasks["t m"].ids)  # type: ignore[union-attr]
 
 
-def test_items_that_fell_have_the_names_of_tonights_run_where_the_reference_has_hashes_and_the_history_does_not() -> None:
-    Path("steelyard.toml").write_text('ids = "hashed"\n', encoding="utf-8")
+@pytest.mark.parametrize("older", [False, True], ids=["the reference has hashes", "an older reference has readable ids"])
+def test_items_that_fell_have_the_names_of_tonights_run_where_ids_are_hashed_and_the_history_does_not(older: bool) -> None:
+    hashed = Path("steelyard.toml")
+    if not older:
+        hashed.write_text('ids = "hashed"\n', encoding="utf-8")
     nights = Nights()
+    hashed.write_text('ids = "hashed"\n', encoding="utf-8")
     nights.several(4)
     nights.break_items(1, 15)
     red = next(one for one in nights.several(5) if one.nights is not None and one.nights.alarm)

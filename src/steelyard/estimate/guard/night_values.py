@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ FloatArray = npt.NDArray[np.float64]
 class NightValues:
     """One task of a night: its recorded runs, tonight, the width of its range where it is declared, and what the reference says of it.
 
-    named: tonight's own ids and groups where the reference keeps hashes. They are for whoever looks at this run, and are never stored.
+    named: the readable ids and groups where hashes are kept. They are for whoever looks at this run, and are never stored.
     """
 
     reference: tuple[JudgedValues, ...]
@@ -94,6 +94,9 @@ def night_values(
         groups = GroupUnits.of(dict(zip(recorded.keys, recorded.group, strict=True)))
         earlier, tonight = [groups.values(one) for one in earlier], groups.values(tonight)
         width = None if width is None else width * groups.largest
+    if place.config.ids == "hashed" and not recorded.hashed:  # an older reference may have readable ids; what is stored now has not
+        named = tuple({*tonight.ids, *(name for one in earlier for name in one.ids)})
+        earlier, tonight = [_hashed(one) for one in earlier], _hashed(tonight)
     return NightValues(reference=tuple(earlier), tonight=tonight, width=width, deterministic=bool(entry.deterministic), named=named)
 
 
@@ -129,6 +132,10 @@ class GroupUnits:
         return JudgedValues(ids=list(held), values=values, contents=contents)
 
 
+def _hashed(run: JudgedValues) -> JudgedValues:
+    return replace(run, ids=[outcomes.hash_id(name) for name in run.ids])
+
+
 def cannot_watch(verdict: Verdict, why: str, hint: str) -> DataError:
     return DataError(
         f"{verdict.task} {verdict.model} cannot be part of a night: {why}.",
@@ -155,7 +162,7 @@ def recorded_values(
     up = up_of(metric, higher_is_better)
     runs = _by_run(past, metric, up, {})
     if hashed and not recorded.hashed:
-        runs = [JudgedValues(ids=[outcomes.hash_id(one) for one in run.ids], values=run.values) for run in runs]
+        runs = [_hashed(run) for run in runs]
     return (up, tuple(runs)) if runs else None
 
 

@@ -86,6 +86,11 @@ def _reference_z(pairs: Pairs, values: FloatArray) -> tuple[float, ...] | None:
     return tuple(out)
 
 
+def stopped_early(verdict: Verdict) -> bool:
+    """Whether a rule ended the run before all items were asked. When it does depends on what it saw, so its difference is not pooled."""
+    return bool((verdict.details.stopping or {}).get("n_saved", 0) > 0)
+
+
 def judge_verdicts(
     verdicts: Sequence[Verdict], alpha: float, *, advisory: Sequence[bool], waived: Sequence[bool], history: Sequence[float] = ()
 ) -> SuiteJudgement:

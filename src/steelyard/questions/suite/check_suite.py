@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
-from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, recorded_z
+from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, recorded_z, stopped_early
 from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_is_new, history_place
 from steelyard.history.store import NoRunsError, open_history, pack
@@ -278,7 +278,7 @@ def judged(
     """
     counted = [verdict.p_decisive is not None and verdict.details.not_judged is None for verdict in verdicts]
     family = [i for i, guard in enumerate(guards) if TIERS[guard.tier].fails and counted[i]]
-    stopped = [(verdict.details.stopping or {}).get("n_saved", 0) > 0 for verdict in verdicts]
+    stopped = [stopped_early(verdict) for verdict in verdicts]
     in_force = [waived_now(guard, today) for guard in guards]
     whole = None
     if correction == POOLED:
@@ -289,7 +289,7 @@ def judged(
         adjusted = {i: None if (p := found.adjusted[i]) is None else min(1.0, p / rest) for i in family}
         whole = pooled_suite(found, verdicts, rest=rest, in_history=len(earlier))
         for i in own:
-            # When a run stops depends on what it saw, so its difference belongs in no heap: its own p-value, by its share of alpha.
+            # its own p-value, by its share of alpha
             adjusted[i] = min(1.0, (verdicts[i].p_decisive or 0.0) * len(family))
             who = f"{verdicts[i].task} {verdicts[i].model}"
             warnings.append(f"{who} stopped early: it is judged by its own rule and not pooled with the other tasks")
