@@ -234,7 +234,7 @@ def test_a_file_that_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_two_large_files_meet_in_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.questions.compare import from_sources as compare_engine
+    from steelyard.estimate import compare_sources as compare_engine
 
     draw = random.Random(1)
     rows = [[{"id": f"i{i}", "truth": draw.choice("abc"), "pred": draw.choice("abc")} for i in range(300)] for _ in range(2)]
