@@ -115,8 +115,9 @@ def plan_designs(
     if asked.discordance is None:
         warnings.append("the paired designs need discordance=, the share of items on which two healthy runs differ")
         return _plan(asked, rows, None, [], warnings)
+    answers = None if asked.repeats is None else _items(asked)  # before the exact search: what cannot be is refused at once
     paired = _paired_items(asked.discordance, asked.theta, asked)
-    stopping = [_one_answer(asked), *_several_answers(asked, warnings)]
+    stopping = [_one_answer(asked), *_several_answers(asked, answers, warnings)]
     rows += _paired_rows(asked, paired, stopping)
     _warn(asked, rows, paired, stopping[0], warnings)
     return _plan(asked, rows, paired, stopping, warnings)
@@ -322,13 +323,12 @@ def _one_answer(asked: DesignQuestion) -> RunDesign:
     return one_answer(asked.theta, asked.discordance, asked.alpha, asked.beta, step=asked.batch, pool=asked.available)
 
 
-def _several_answers(asked: DesignQuestion, warnings: list[str]) -> list[RunDesign]:
+def _several_answers(asked: DesignQuestion, items: StoredAnswers | None, warnings: list[str]) -> list[RunDesign]:
     """The designs with several answers on record: all items alike, and wavering ones more often where `run` would."""
-    if asked.repeats is None:
+    if items is None:
         return []
     from steelyard.infer.planning.run_designs import answers_on_record, strata_for
 
-    items = _items(asked)
     rates = (asked.theta, asked.alpha, asked.beta)
     strata = strata_for(items, *rates, pool=asked.available)
     if strata is None and asked.available is not None and strata_for(items, *rates) is not None:

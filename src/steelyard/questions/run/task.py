@@ -208,6 +208,7 @@ class Prepared:
 
     quantity: Metric = field(init=False)  # the metric itself
     span: tuple[float, float] | None = field(init=False)  # the least and the greatest score, if they are known
+    _digest: str | None = field(init=False, default=None, repr=False, compare=False)  # made when it is first asked for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantity", parse(self.task.metric))
@@ -234,6 +235,12 @@ class Prepared:
 
     def digest(self) -> str:
         """Of all that is asked, whatever the order: another item, prompt or truth gives another one."""
+        if self._digest is None:  # a run asks for it several times, and it reads every case
+            object.__setattr__(self, "_digest", self._digested())
+        assert self._digest is not None
+        return self._digest
+
+    def _digested(self) -> str:
         told = hashlib.sha256()
         for case in sorted(self.cases, key=lambda case: case.id):
             asked = case.input if case.messages is None else case.messages
