@@ -22,6 +22,7 @@ The nearest file upward counts, alone; in one directory steelyard.toml comes bef
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -117,7 +118,7 @@ def _table(path: Path, data: bytes) -> dict[str, Any] | None:
     shown = os.fspath(path)
     text = decode(data, shown)
     try:
-        found = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        found = _parsed(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
         said = str(error)
         at = re.search(r"\(at line (\d+)", said)
@@ -132,6 +133,14 @@ def _table(path: Path, data: bytes) -> dict[str, Any] | None:
     if ours is not None and not isinstance(ours, dict):
         raise SourceError(f"In {shown!r}, tool.steelyard is not a table.", got="tool.steelyard that is no table", need="[tool.steelyard]")
     return ours
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str) -> dict[str, Any]:
+    """Read once: a session asks a hundred times for what the same file says. Nobody changes what comes back."""
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def _config(path: Path, table: dict[str, Any]) -> Config:

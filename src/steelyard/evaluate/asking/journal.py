@@ -38,6 +38,7 @@ DIGESTS = {
 }
 _BEGINS = b'{"journal":'
 _SUM = len(',"sum":"01234567"}')
+_compact = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _DEFAULTS = {field.name: field.default for field in fields(Answer) if field.name != "more"}
 
 
@@ -52,7 +53,7 @@ class Journal:
         self._reader = open(path, "rb", buffering=0)  # noqa: SIM115  lives as long as the journal
         self._places: dict[bytes, int] = {}  # key to offset and length, in one number: a million answers take 180 MB
         self._failed: set[bytes] = set()
-        self._models: dict[int, tuple[Model, Any]] = {}
+        self._models: dict[int, tuple[Model, str]] = {}  # with their identity, written as it is hashed
         self._end = 0
         self._fault: SourceError | None = None
         self._writing, self._reading = threading.Lock(), threading.Lock()
@@ -145,10 +146,10 @@ class Journal:
         """All that makes an answer belong to an ask. The place of the model tells two equal models of one run apart."""
         known = self._models.get(id(model))
         if known is None or known[0] is not model:
-            known = self._models[id(model)] = (model, plain(model.identity, "the identity of a model"))
+            known = self._models[id(model)] = (model, _compact(plain(model.identity, "the identity of a model")))
         case = ask.case
-        asked = [known[1], ask.model, case.id, plain(case.input, "an input", coded=True), plain(case.messages), ask.repeat, ask.seed]
-        return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).digest()
+        asked = [ask.model, case.id, plain(case.input, "an input", coded=True), plain(case.messages), ask.repeat, ask.seed]
+        return hashlib.sha256(f"[{known[1]},{_compact(asked)[1:]}".encode()).digest()  # one list, of which the first is always the same
 
     def _remember(self, key: bytes, offset: int, length: int, error: Any) -> None:
         if error is None:

@@ -165,7 +165,8 @@ def row_of(ask: Ask, answer: Answer, scored: Scored | None, task: Task) -> dict[
     if scored is not None and not scored.extracted and task.scoring.labels:
         prediction = ""  # a label that is none: null would be an answer that is still to come
     row: dict[str, Any] = {"id": ask.case.id, "repeat": ask.repeat}
-    if task.writes_labels:
+    writes_labels = task.writes_labels
+    if writes_labels:
         row |= {"truth": truth, "prediction": prediction}
     row |= {"score": None if scored is None else scored.score, "error": answer.error}
     if task.scoring.sums is not None:
@@ -173,7 +174,7 @@ def row_of(ask: Ask, answer: Answer, scored: Scored | None, task: Task) -> dict[
             row[name] = None if scored is None or scored.sums is None else scored.sums[place]
     if ask.case.group is not None:
         row["group"] = ask.case.group
-    if not task.writes_labels:
+    if not writes_labels:
         row |= {"wanted": truth, "found": prediction}
     row |= {"said": jsonable(answer.said), "finish": answer.finish, "outcome": outcome_of(answer, scored)}
     if answer.judgement is not None:

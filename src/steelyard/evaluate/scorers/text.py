@@ -32,6 +32,7 @@ def normal_text(
     >>> normal_text("  The  Eiffel\\tTower. ", ignore_punctuation=True, ignore_articles=True)
     'eiffel tower'
     """
+    unicode = unicode and not text.isascii()  # what is ASCII has one form, and keeps it when it is folded
     if unicode:
         text = unicodedata.normalize("NFKC", text)
     if ignore_case:

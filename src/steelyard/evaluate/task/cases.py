@@ -44,7 +44,7 @@ class Template:
         >>> template_of("{a} + {b} = {{?}}", "input").render({"a": 2, "b": 2.0})
         '2 + 2 = {?}'
         """
-        return self.fill({name: value_text(row[name], name) for name in self.columns})
+        return "".join(part if isinstance(part, str) else value_text(row[part[0]], part[0]) for part in self.parts)
 
 
 def template_of(text: object, key: str) -> Template:
@@ -114,13 +114,20 @@ def listed(names: Sequence[object], most: int = 12) -> str:
 # ---- values ------------------------------------------------------------------------------------------------------------
 
 
+_OWN = frozenset({str, int, float, bool, type(None), list, dict})  # of Python itself: asked for every value of every row
+
+
 def is_missing(value: object) -> bool:
     """None, and the NaN that tables have in its place."""
+    if type(value) is str:
+        return False
     return value is None or (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def plain(value: Any) -> Any:
     """A value of NumPy as Python has it; any other as it is."""
+    if type(value) in _OWN:
+        return value
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return value.tolist()
     return value
@@ -497,8 +504,7 @@ def _asked(
     if prompting.input is None:
         return {column: value for column, value in row.items() if column not in hidden}, None
     question = prompting.input.render(row)
-    same = " ".join(question.split())
-    if any(" ".join(example.question.split()) == same for example in examples):
+    if examples and " ".join(question.split()) in {" ".join(example.question.split()) for example in examples}:
         raise DataError(
             f"An example is item {name!r} itself, with its answer.",
             got=f"one that is item {name!r} itself, with its answer",

@@ -84,8 +84,10 @@ class Task:
     @property
     def writes_labels(self) -> bool:
         """Whether truth and prediction are written as such: the scorer compares labels, or the metric is made of them."""
+        if self.scoring.labels:
+            return True
         metric = parse(self.metric)
-        return self.scoring.labels or ("prediction" in metric.needs and not metric.right_or_wrong)
+        return "prediction" in metric.needs and not metric.right_or_wrong
 
     @property
     def group(self) -> str | None:
@@ -191,8 +193,10 @@ def _of_class(source: Any) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[s
         got = f"{type(fault).__name__} when {source.__name__}() was made: {fault}"
         raise UsageError("cannot use the task", got=got, need="a class that needs no arguments, or an object of it") from fault
     for name in dir(made):
+        if name in OF_A_CLASS or name.startswith("_"):
+            continue
         near = nearest(name, OF_A_CLASS, cutoff=0.8)
-        if near and name not in OF_A_CLASS and not name.startswith("_") and not callable(getattr(made, name)):
+        if near and not callable(getattr(made, name)):
             raise UsageError("cannot use the task", got=f"the attribute {name!r}", need="names it knows", hint=f"did you mean {near!r}?")
     given = {key: getattr(made, key) for key in KEYS if getattr(made, key, None) is not None}
     given.setdefault("name", type(made).__name__)

@@ -195,6 +195,7 @@ def replace_sampling(prepared: Prepared, judge: Judge) -> Prepared:
 
 
 ENDINGS = (".toml", ".yaml", ".yml")
+_written = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,9 +245,7 @@ class Prepared:
         told = hashlib.sha256()
         for case in sorted(self.cases, key=lambda case: case.id):
             asked = case.input if case.messages is None else case.messages
-            told.update(
-                json.dumps([case.id, asked, case.truth], sort_keys=True, default=str, ensure_ascii=False).encode("utf-8", "surrogatepass")
-            )
+            told.update(_written([case.id, asked, case.truth]).encode("utf-8", "surrogatepass"))
         return told.hexdigest()
 
 
