@@ -53,9 +53,10 @@ class Asked:
 
 
 def plain(found: sy.Evaluation) -> dict[str, Any]:
-    """An answer without the times it took and what was wasted."""
+    """An answer without the times it took, what was wasted and the directory it is in."""
     told = json.loads(json.dumps(found.to_dict()))
     for model in told["run"]["models"]:
+        model["output"] = Path(model["output"]).name
         model.pop("usage")
         model["counts"].pop("wasted", None)
     return told
@@ -108,9 +109,14 @@ def test_two_candidates_one_and_twenty() -> None:
     assert many.candidates.conclusion == "10 of 20 candidates are worse than base: c1, c3, c5 and 7 more."
 
 
-def test_a_run_that_broke_off_goes_on_at_the_same_look_and_asks_nothing_twice(tmp_path: Path) -> None:
-    whole = sy.run(TASK, *Asked().all(), name=NAMES, output=tmp_path / "out.jsonl", **WISH)
-    for breaks, most in (("worse", 40), ("other", 70), ("base", 90)):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> sy.Evaluation:
+    """A run that nothing ended but the decision."""
+    return sy.run(TASK, *Asked().all(), name=NAMES, output=tmp_path_factory.mktemp("whole") / "out.jsonl", **WISH)
+
+
+def test_a_run_that_broke_off_goes_on_at_the_same_look_and_asks_nothing_twice(whole: sy.Evaluation, tmp_path: Path) -> None:
+    for breaks, most in (("worse", 40), ("base", 90)):  # before and after one of them is decided
         asked = Asked(breaks, most)
         for path in tmp_path.iterdir():
             path.unlink()
@@ -123,9 +129,8 @@ def test_a_run_that_broke_off_goes_on_at_the_same_look_and_asks_nothing_twice(tm
         assert set(asked.questions.values()) == {1}
 
 
-def test_a_limit_ends_those_that_are_open_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+def test_a_limit_ends_those_that_are_open_and_a_higher_one_goes_on(whole: sy.Evaluation, tmp_path: Path) -> None:
     asked, out = Asked(), tmp_path / "out.jsonl"
-    whole = sy.run(TASK, *Asked().all(), name=NAMES, output=out, **WISH)
     most = whole.candidates.stopping["calls"]  # type: ignore[index, union-attr]
     cut = sy.run(TASK, *asked.all(), name=NAMES, output=out, max_calls=most - 3, **WISH)
     assert sum(asked.counts.values()) <= most - 3

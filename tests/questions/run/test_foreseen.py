@@ -140,27 +140,28 @@ def noisy(run: int, steady: int = 1) -> Any:
     return lambda question: str(float(levels[int(question)] + own[int(question)]))
 
 
+def rows_of(model: Any) -> list[dict[str, Any]]:
+    """A whole run of a model, as `record` takes it."""
+    return [{"id": row["id"], "score": float(model(str(row["x"])))} for row in DATA]
+
+
 @pytest.mark.parametrize(("answers", "steady", "factor"), [*seldom((2, 1, None)), (4, 5, 2.0)])
 def test_scores_are_foreseen_by_how_far_their_answers_lie_apart(answers: int, steady: int, factor: float | None, tmp_path: Path) -> None:
     task, place = score_task(), {"directory": tmp_path / "references"}
-    outs = [tmp_path / f"{number}.jsonl" for number in range(answers)]
-    for number, out in enumerate(outs):
-        sy.run(task, noisy(number, steady), name="m", output=out, against="none")
-    sy.record(*outs, task="s", model="m", **place)
+    sy.record(*(rows_of(noisy(number, steady)) for number in range(answers)), task="s", model="m", metric="mean", **place)
     wish: dict[str, Any] = {"name": "m", "until": "decided", "theta": 0.05, **place}
     first = sy.run(task, noisy(99, steady), dry_run=True, **wish)
     found = first.expected
     assert found is not None, first.unforeseen
     assert (found["answers"], found["factor"], found["churn_assumed"]) == (answers, factor, None)
-    taken = [sy.run(task, noisy(100 + number, steady), **wish).n for number in range(8)]
+    taken = [sy.run(task, noisy(100 + number, steady), **wish).n for number in range(6)]
     error = float(np.std(taken, ddof=1)) / np.sqrt(len(taken))
     assert abs(np.mean(taken) - found["healthy"]["calls"]) < 4 * error + 16
 
 
 def test_one_score_on_record_does_not_say_how_much_scores_vary(tmp_path: Path) -> None:
     task, place = score_task(), {"directory": tmp_path / "references"}
-    sy.run(task, noisy(0), name="m", output=tmp_path / "0.jsonl", against="none")
-    sy.record(tmp_path / "0.jsonl", task="s", model="m", deterministic=True, **place)
+    sy.record(rows_of(noisy(0)), task="s", model="m", metric="mean", deterministic=True, **place)
     found = sy.run(task, noisy(1), name="m", until="decided", theta=0.05, dry_run=True, **place)
     assert found.expected is None
     assert "record a second run" in str(found.unforeseen)

@@ -24,10 +24,14 @@ N = 600
 
 @pytest.fixture
 def task(tmp_path: Path) -> Path:
+    return make_task(tmp_path)
+
+
+def make_task(home: Path) -> Path:
     """A sum a row; the truth is the sum."""
     rows = [{"id": f"q{i}", "a": i, "b": 2 * i + 1, "answer": 3 * i + 1, "topic": f"t{i % 30}"} for i in range(N)]
-    (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    file = tmp_path / "sums.toml"
+    (home / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = home / "sums.toml"
     file.write_text('[task]\nname = "sums"\ndata = "sums.jsonl"\ninput = "{a} + {b} ="\ntruth = "answer"\nscorer = "number"\n')
     return file
 
@@ -50,12 +54,21 @@ def failing(every: int, shift: int = 0) -> Any:
     return answer
 
 
-@pytest.fixture
-def reference(task: Path, tmp_path: Path) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recorded run that has nine of ten right."""
-    out = tmp_path / "ref.jsonl"
-    sy.run(task, failing(10), name="m", output=out)
-    sy.record(out, task="sums", model="m", directory=tmp_path / "references", deterministic=True)
+    home = tmp_path_factory.mktemp("recorded")
+    sy.run(make_task(home), failing(10), name="m", output=home / "ref.jsonl")
+    sy.record(home / "ref.jsonl", task="sums", model="m", directory=home / "references", deterministic=True)
+    return home
+
+
+@pytest.fixture
+def reference(recorded_once: Path, tmp_path: Path) -> dict[str, Any]:
+    """The same for each test: a directory that it may change, and the rows that were recorded."""
+    shutil.copytree(recorded_once / "references", tmp_path / "references")
+    for name in ("ref.jsonl", "ref.jsonl.run"):
+        shutil.copy(recorded_once / name, tmp_path)
     return {"directory": tmp_path / "references"}
 
 
@@ -300,11 +313,11 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     out, key = tmp_path / "out.jsonl", "sk-not-to-be-seen"
     with spawned("--share", "429=0.05", "--share", "500=0.03", "--times", "3", "--latency", "0.01", key=key) as server:
         words = ["run", str(tmp_path / "run" / "sum.toml"), "--model", "openai:m", "--base-url", server.url, "-o", str(out)]
-        argv = [sys.executable, "-m", "steelyard", *words, "--concurrency", "4"]
+        argv = [sys.executable, "-m", "steelyard", *words, "--n", "240", "--concurrency", "4"]
         env = {**os.environ, "OPENAI_API_KEY": key}
         first = subprocess.Popen(argv, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         journal = tmp_path / "out.jsonl.journal"
-        while first.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 150):
+        while first.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 60):
             time.sleep(0.01)
         first.send_signal(signal.SIGKILL)
         said = first.communicate()[0].decode()
@@ -313,11 +326,11 @@ def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
         asked = [json.loads(line) for line in server.log.read_text().splitlines()]
     assert again.returncode == 0, said
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(rows) == len({row["id"] for row in rows}) == 600
+    assert len(rows) == len({row["id"] for row in rows}) == 240
     assert all(row["score"] == 1 for row in rows)
     answered = [one["prompt"] for one in asked if not one["fault"]]
-    assert len(set(answered)) == 600
-    assert len(answered) - 600 <= 4  # what was in flight when it was killed had not been written down
+    assert len(set(answered)) == 240
+    assert len(answered) - 240 <= 4  # what was in flight when it was killed had not been written down
     assert key not in said
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or key.encode() not in file.read_bytes()
