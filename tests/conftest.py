@@ -8,6 +8,7 @@ its name where it is missing (`stand_ins.py`). With STEELYARD_REQUIRE_ALL=1 they
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -53,6 +54,21 @@ TOGETHER = {
 }
 # They are begun first, then the files that take long for their number of tests, then the largest: small ones fill the gaps at the end.
 LONG = re.compile(r"/test_(browser|run_never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory)\.py")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Half a million objects that live as long as the session: looking for garbage among them finds none, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else packages written in C++ report at the end of the process that their objects leak
 
 
 @pytest.hookimpl(tryfirst=True)
