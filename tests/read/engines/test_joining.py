@@ -13,9 +13,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import DataError, SteelyardError
+from steelyard.estimate import compare_sources as compare_engine
 from steelyard.estimate.changed_items import telling_items
 from steelyard.metrics.catalogue import parse
-from steelyard.questions.compare import from_sources as compare_engine
 from steelyard.read.engines import joining as id_join
 from steelyard.read.engines.duckdb_table import literal, quoted
 from steelyard.read.engines.joining import joint, meet

@@ -15,11 +15,11 @@ import pytest
 
 import steelyard as sy
 from steelyard.errors import DataError
+from steelyard.estimate import compare_sources as compare_engine
 from steelyard.estimate import from_source as measure_engine
 from steelyard.infer.intervals.sums import linearised, resampled, student_mean
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.questions.compare import from_sources as compare_engine
 from steelyard.read.engines import dialects, meeting, moments, tables, units
 from steelyard.tally.sums import Sums, tally_items
 
