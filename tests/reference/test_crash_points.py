@@ -1,7 +1,8 @@
 """Every command that changes references, killed at each of its file operations: all of before or all of after, with who and why.
 
-A forked process does the work and dies at its k-th operation, for every k; a write dies half-way. What readers see then must
-be consistent and they must not write; the next writing command finishes the change or undoes it.
+What a kill leaves is what is on the disk before its operation, half of the bytes for a write: one run of the command shows it for all of
+its operations, and a forked process that really dies at some of them leaves the same. What readers see then must be consistent and
+they must not write; the next writing command finishes the change or undoes it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from typing import Any
 import pytest
 
 import steelyard as sy
-from cases import seldom
 from steelyard import pytest_summary
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
@@ -41,33 +41,38 @@ MOST = 400  # operations: far more than any of the commands has
 # ---- a process that is killed ------------------------------------------------------------------------------------------------
 
 
-class Killer:
-    """Counts the operations that change files and dies at one of them."""
+class Watch:
+    """Calls `before` ahead of every operation that changes files, with its number from 1 on; of a write, when half of it is done."""
 
-    def __init__(self, at: int) -> None:
-        self.at, self.count = at, 0
+    def __init__(self, before: Callable[[int], None]) -> None:
+        self.before, self.count, self.looking = before, 0, False
 
-    def install(self) -> None:
+    def install(self, patch: pytest.MonkeyPatch) -> None:
         for name in OPERATIONS:
             if hasattr(os, name):
-                setattr(os, name, self.wrapped(name, getattr(os, name)))
+                patch.setattr(os, name, self.wrapped(name, getattr(os, name)))
 
     def wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*words: Any, **options: Any) -> Any:
-            if name == "open" and not (words[1] & WRITING):
+            if self.looking or (name == "open" and not (words[1] & WRITING)):
                 return real(*words, **options)
             self.count += 1
-            if self.count == self.at:
-                if name == "write":
-                    real(words[0], bytes(words[1])[: len(words[1]) // 2])
-                os._exit(KILLED)
-            return real(*words, **options)
+            done = real(words[0], bytes(words[1])[: len(words[1]) // 2]) if name == "write" else 0
+            self.looking = True
+            self.before(self.count)
+            self.looking = False
+            return done + real(words[0], bytes(words[1])[done:]) if name == "write" else real(*words, **options)
 
         return call
 
 
 def in_child(work: Callable[[], object], at: int) -> int:
     """The exit code of the work in a forked process that dies at its at-th operation; 0 if it has fewer, 3 for an error of ours."""
+
+    def die(count: int) -> None:
+        if count == at:
+            os._exit(KILLED)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
@@ -75,13 +80,39 @@ def in_child(work: Callable[[], object], at: int) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     code = 70
     try:
-        Killer(at).install()
+        Watch(die).install(pytest.MonkeyPatch())
         work()
         code = 0
     except SteelyardError:
         code = 3
     finally:
         os._exit(code)
+
+
+class Left:
+    """What a kill at each operation of some work here leaves: copies of this directory, one for all kills that leave the same.
+
+    A kill before an fsync leaves what a kill after it leaves.
+    """
+
+    def __init__(self, work: Callable[[], object], copies: Path) -> None:
+        self.copies, self.folders = copies, dict[int, Path]()
+        self._states: list[dict[str, bytes]] = []
+        watch = Watch(self._look)
+        with pytest.MonkeyPatch.context() as patch:
+            watch.install(patch)
+            work()
+        self.operations = watch.count
+        assert 10 < self.operations < MOST
+
+    def _look(self, at: int) -> None:
+        if (state := left_behind()) not in self._states:
+            self._states.append(state)
+            self.folders[at] = Path(shutil.copytree(".", self.copies / f"at{at}"))
+
+    def first(self, wanted: Callable[[Path], bool]) -> Path:
+        """The copy of the first kill that leaves something like this."""
+        return next(folder for folder in self.folders.values() if wanted(folder))
 
 
 # ---- the commands --------------------------------------------------------------------------------------------------------------
@@ -138,7 +169,7 @@ def snapshot() -> dict[str, bytes]:
 
 def left_behind() -> dict[str, bytes]:
     """Every file that is there, but for random names and the contents of locks."""
-    files = [path for path in sorted(Path("references").rglob("*")) if path.is_file()]
+    files = [path for path in sorted(Path().rglob("*")) if path.is_file()]
     named = [(re.sub(r"[0-9a-f]{16}\.(tmp|stale)$", r"\1", str(path)), path) for path in files]
     return {name: b"signed"[: path.stat().st_size] if ".lock" in name else path.read_bytes() for name, path in named}
 
@@ -200,18 +231,11 @@ def test_a_kill_at_any_operation_leaves_all_of_before_or_all_of_after(name: str,
     work, task = COMMANDS[name], "u" if name == "record a first time" else "t"
     undone, finished = expected(tmp_path, monkeypatch, work, task)
     assert undone != finished
-    wrong, ends, at = [], set(), 0
-    states: list[dict[str, bytes]] = []
-    while at < MOST:
-        at += 1
-        fresh(tmp_path, monkeypatch, f"at{at}")
-        code = in_child(work, at)
-        if code == 0:
-            break
-        assert code == KILLED, f"operation {at}: exit {code}"
-        if (state := left_behind()) in states:
-            continue  # a kill before an fsync leaves what a kill after it leaves
-        states.append(state)
+    fresh(tmp_path, monkeypatch, "work")
+    left = Left(work, tmp_path / "left")
+    wrong, ends = [], set()
+    for at, folder in left.folders.items():
+        monkeypatch.chdir(folder)
         try:
             wrong += [f"operation {at}: {sentence}" for sentence in seen_by_readers(task)]
             following(task)
@@ -223,33 +247,41 @@ def test_a_kill_at_any_operation_leaves_all_of_before_or_all_of_after(name: str,
             files = sorted(file for file in {*found, *finished} if found.get(file) not in (undone.get(file), finished.get(file)))
             wrong.append(f"operation {at}: {files or 'half of before, half of after'}")
         ends.add(found == finished)
-        shutil.rmtree(tmp_path / f"at{at}")
-    assert 10 < at < MOST
-    assert not wrong, f"{len(wrong)} of {at} operations:\n" + "\n".join(wrong)
+    assert not wrong, f"{len(wrong)} of {left.operations} operations:\n" + "\n".join(wrong)
     assert ends == {True, False}, "both ends are reached"
+
+
+def test_a_process_that_is_killed_leaves_what_was_there_at_its_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that one run of a command shows what kills at all of its operations leave."""
+    fresh(tmp_path, monkeypatch, "work")
+    left = Left(COMMANDS["rename"], tmp_path / "left")
+    for at, folder in list(left.folders.items())[1::4]:
+        fresh(tmp_path, monkeypatch, f"killed{at}")
+        assert in_child(COMMANDS["rename"], at) == KILLED
+        state = left_behind()
+        monkeypatch.chdir(folder)
+        assert left_behind() == state, f"operation {at}"
+    fresh(tmp_path, monkeypatch, "lived")
+    assert in_child(COMMANDS["rename"], left.operations + 1) == 0
 
 
 def test_an_imported_reference_is_never_there_without_what_its_suite_knows_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A perplexity without its direction would be judged the wrong way round."""
     source = Path(__file__).parent / "trtllm" / "SlimPajama-6B.yaml"
-    at, code, ends = 0, KILLED, set()
-    while code == KILLED:
-        at += 1
-        fresh(tmp_path, monkeypatch, f"toml{at}")
-        code = in_child(lambda: import_references(source, dialect="trtllm", reason=WHY), at)
+    ends = set()
+    for at, folder in Left(lambda: import_references(source, dialect="trtllm", reason=WHY), tmp_path / "left").folders.items():
+        monkeypatch.chdir(folder)
         there, known = (Path(name).exists() for name in ("references/SlimPajama-6B.yaml", "steelyard.toml"))
         assert known or not there, f"operation {at}"
         import_references(source, dialect="trtllm", reason=WHY)
         assert "higher_is_better = false" in Path("steelyard.toml").read_text(encoding="utf-8")
         assert len(changes.read_changes(Path("references/SlimPajama-6B.history.jsonl"))) == 1
         ends.add((there, known))
-    assert code == 0
     assert ends == {(False, False), (False, True), (True, True)}
 
 
-@pytest.mark.parametrize("stride", [5, *seldom(1)])
-def test_the_command_that_finishes_a_change_may_be_killed_as_well(stride: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every operation of the next command, or every fifth, after a kill that left an update without its line of history."""
+def test_the_command_that_finishes_a_change_may_be_killed_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every operation of the next command, after a kill that left an update without its line of history."""
     work, second = COMMANDS["record --update"], COMMANDS["approve"]
     ends = []
     for name, steps in (("one", [work]), ("both", [work, second])):
@@ -258,44 +290,28 @@ def test_the_command_that_finishes_a_change_may_be_killed_as_well(stride: int, t
             step()
         following("t")
         ends.append(snapshot())
-    half = next(at for at in range(1, MOST) if _is_half_done(tmp_path, monkeypatch, work, at))
-    fresh(tmp_path, monkeypatch, "half")
-    assert in_child(work, half) == KILLED
-    at, code = 1 - stride, KILLED
-    states: list[dict[str, bytes]] = []
-    while code == KILLED:
-        at += stride
-        shutil.copytree(tmp_path / "half", tmp_path / f"second{at}")
-        monkeypatch.chdir(tmp_path / f"second{at}")
-        code = in_child(second, at)
-        if (state := left_behind()) not in states:
-            states.append(state)
-            following("t")
-            assert snapshot() in ends, f"operation {at}"
-    assert code == 0
-    assert at > 20
+    fresh(tmp_path, monkeypatch, "work")
+    before = Path("references/t.history.jsonl").read_bytes()
 
+    def is_half_done(folder: Path) -> bool:
+        """Whether there are the new file and the old history."""
+        new = WHY in Path(folder, "references/t.yaml").read_text(encoding="utf-8")
+        return new and Path(folder, "references/t.history.jsonl").read_bytes() == before
 
-def _is_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[], object], at: int) -> bool:
-    """Whether a kill at this operation leaves the new file and the old history."""
-    before = Path(tmp_path / "base/references/t.history.jsonl").read_bytes()
-    fresh(tmp_path, monkeypatch, f"try{at}")
-    assert in_child(work, at) == KILLED
-    text = Path("references/t.yaml").read_text(encoding="utf-8")
-    return WHY in text and Path("references/t.history.jsonl").read_bytes() == before
+    monkeypatch.chdir(Left(work, tmp_path / "left").first(is_half_done))
+    left = Left(second, tmp_path / "second")
+    assert left.operations > 20
+    for at, folder in left.folders.items():
+        monkeypatch.chdir(folder)
+        following("t")
+        assert snapshot() in ends, f"operation {at}"
 
 
 def test_lint_and_history_name_what_is_unfinished_and_the_next_writer_says_what_it_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = COMMANDS["rename"]
-    at = 0
-    while True:
-        at += 1
-        fresh(tmp_path, monkeypatch, f"named{at}")
-        assert in_child(work, at) == KILLED
-        if "renamed" in Path("references/t.yaml").read_text(encoding="utf-8"):
-            break
+    left = Left(COMMANDS["rename"], tmp_path / "left")
+    monkeypatch.chdir(left.first(lambda folder: "renamed" in Path(folder, "references/t.yaml").read_text(encoding="utf-8")))
     (found,) = [finding for finding in lint_references().findings if finding.code == "unfinished"]
     assert found.level == "warning"
     assert found.file == "references/t.unfinished.json"
@@ -308,11 +324,8 @@ def test_lint_and_history_name_what_is_unfinished_and_the_next_writer_says_what_
 
 
 def test_a_file_edited_by_hand_since_a_kill_is_not_guessed_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh(tmp_path, monkeypatch, "edited")
-    at = 0
-    while not Path("references/t.unfinished.json").exists():
-        at += 1
-        in_child(COMMANDS["approve"], at)
+    left = Left(COMMANDS["approve"], tmp_path / "left")
+    monkeypatch.chdir(left.first(lambda folder: Path(folder, "references/t.unfinished.json").exists()))
     note = Path("references/t.unfinished.json").read_bytes()
     file = Path("references/t.yaml")
     file.write_text("# by hand\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -347,11 +360,8 @@ def test_something_that_is_no_file_in_the_place_of_the_note_is_a_clear_error(kin
 
 
 def test_a_first_record_that_was_killed_is_named_although_its_task_has_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    at = 0
-    while not Path("references/u.unfinished.json").exists():
-        at += 1
-        fresh(tmp_path, monkeypatch, f"first{at}")
-        assert in_child(COMMANDS["record a first time"], at) == KILLED
+    left = Left(COMMANDS["record a first time"], tmp_path / "left")
+    monkeypatch.chdir(left.first(lambda folder: Path(folder, "references/u.unfinished.json").exists()))
     (found,) = [finding for finding in lint_references().findings if finding.code == "unfinished"]
     assert found.file == "references/u.unfinished.json"
     following("u")
