@@ -172,24 +172,21 @@ def nodes(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
-    """A copy with another node at the path."""
+    """A copy with another node at the path; what is not on the way there is shared with the whole."""
     if not path:
         return new
-    whole = copy.deepcopy(value)
-    node = whole
-    for key in path[:-1]:
-        node = node[key]
-    node[path[-1]] = new
+    whole = copy.copy(value)
+    whole[path[0]] = replaced(value[path[0]], path[1:], new)
     return whole
 
 
 def without(value: Any, path: tuple[Any, ...]) -> Any:
-    """A copy without the node at the path."""
-    whole = copy.deepcopy(value)
-    node = whole
-    for key in path[:-1]:
-        node = node[key]
-    del node[path[-1]]
+    """A copy without the node at the path; what is not on the way there is shared with the whole."""
+    whole = copy.copy(value)
+    if len(path) == 1:
+        del whole[path[0]]
+    else:
+        whole[path[0]] = without(value[path[0]], path[1:])
     return whole
 
 

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cases import every
 from damage import KINDS, STRANGE, TOKENS, command, cut, damaged, inserted, measured, nodes, replaced
 
 pytestmark = pytest.mark.usefixtures("shared_engine")
@@ -111,7 +112,7 @@ def test_a_file_cut_at_any_place_has_no_half_answer(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
-@pytest.mark.parametrize("token", TOKENS, ids=lambda token: ascii(token[:12].decode("latin-1")))
+@every("token", TOKENS)
 def test_any_token_anywhere(tmp_path: Path, name: str, token: bytes) -> None:
     for place in (0.0, 0.03, 0.5, 1.0):
         bad = inserted(WHOLE[name], place, token)
@@ -124,24 +125,27 @@ def test_any_token_anywhere(tmp_path: Path, name: str, token: bytes) -> None:
 COLUMNS = ["id", "truth", "prediction", "score", "group", "weight"]
 
 
-@pytest.mark.parametrize(  # half of the columns for each: neighbours among the values are of one kind
-    ("value", "column"),
-    [(value, column) for turn, value in enumerate(STRANGE) for place, column in enumerate(COLUMNS) if (turn + place) % 2],
-    ids=lambda value: ascii(value)[:14],
+@every(  # half of the columns for each, in one format or the other: neighbours among the values are of one kind
+    ("value", "column", "lines"),
+    [
+        (value, column, bool((turn + place) % 4 == 1))
+        for turn, value in enumerate(STRANGE)
+        for place, column in enumerate(COLUMNS)
+        if (turn + place) % 2
+    ],
 )
-def test_any_value_in_any_column(tmp_path: Path, column: str, value: Any) -> None:
-    for lines in (True, False):
-        rows = [{**row, "score": i % 2, "group": f"g{i % 6}", "weight": 1} for i, row in enumerate(ROWS)]
-        rows[7][column] = value
-        path = tmp_path / ("a.jsonl" if lines else "a.json")
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows))
-        words = ("--weight", "weight", "--group", "none") if column == "weight" else ()
-        found = measured(path, *words)
-        if found.code == 0 and column != "weight":
-            assert found.n == N
-        loose = measured(path, "--missing", "drop", *words)
-        if loose.code == 0 and loose.n < N and column != "weight":
-            assert loose.warnings
+def test_any_value_in_any_column(tmp_path: Path, column: str, value: Any, lines: bool) -> None:
+    rows = [{**row, "score": i % 2, "group": f"g{i % 6}", "weight": 1} for i, row in enumerate(ROWS)]
+    rows[7][column] = value
+    path = tmp_path / ("a.jsonl" if lines else "a.json")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows))
+    words = ("--weight", "weight", "--group", "none") if column == "weight" else ()
+    found = measured(path, *words)
+    if found.code == 0 and column != "weight":
+        assert found.n == N
+    loose = measured(path, "--missing", "drop", *words)
+    if loose.code == 0 and loose.n < N and column != "weight":
+        assert loose.warnings
 
 
 @settings(suppress_health_check=quietly)

@@ -128,7 +128,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any]) -> tuple
 def test_a_file_is_measured_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(FILES[name])
-    here, engine = both_ways(monkeypatch, lambda: sy.measure(path, **OPTIONS.get(name, {})))
+    here, engine = both_ways(monkeypatch, lambda: sy.measure(path, draws=100, **OPTIONS.get(name, {})))
     assert here == engine
 
 
@@ -141,16 +141,17 @@ def test_two_files_are_compared_the_same(name: str, tmp_path: Path, monkeypatch:
     (tmp_path / "a.csv").write_bytes(FILES[name])
     (tmp_path / "b.csv").write_bytes(b"\n".join([lines[0], *mixed]))
     options = OPTIONS.get(name, {})
-    here, engine = both_ways(monkeypatch, lambda: sy.compare(tmp_path / "a.csv", tmp_path / "b.csv", **options))
+    here, engine = both_ways(monkeypatch, lambda: sy.compare(tmp_path / "a.csv", tmp_path / "b.csv", draws=100, **options))
     assert here == engine
 
 
 @every("first, second", [(PLAIN, OTHER), (OTHER, PLAIN), (PLAIN, OTHER[:-20]), (PLAIN, OTHER.replace(b"7,b,", b"7,c,"))])
 def test_two_runs_are_compared_the_same(first: bytes, second: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.csv").write_bytes(first)
-    (tmp_path / "b.csv").write_bytes(second)
+    files = tmp_path / "a.csv", tmp_path / "b.csv"
+    files[0].write_bytes(first)
+    files[1].write_bytes(second)
     for options in ({}, {"unmatched": "drop"}, {"metric": "macro_f1"}):
-        here, engine = both_ways(monkeypatch, lambda options=options: sy.compare(tmp_path / "a.csv", tmp_path / "b.csv", **options))
+        here, engine = both_ways(monkeypatch, lambda options=options: sy.compare(*files, draws=100, **options))
         assert here == engine
 
 
