@@ -11,6 +11,7 @@ the process. So a raw result is compared with and without each of them, and what
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -69,8 +70,13 @@ def raw() -> dict[str, str]:
 
 def raw_with(env: Mapping[str, str]) -> dict[str, str]:
     """The same in a process of its own, whose kernels are chosen when it starts."""
+    return _raw_with(tuple(sorted(env.items())))
+
+
+@functools.cache
+def _raw_with(env: tuple[tuple[str, str], ...]) -> dict[str, str]:
     argv = [sys.executable, str(Path(__file__).resolve()), "--raw"]
-    done = subprocess.run(argv, env={**os.environ, **env}, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(argv, env={**os.environ, **dict(env)}, capture_output=True, text=True, check=True, timeout=120)
     found: dict[str, str] = json.loads(done.stdout)
     return found
 

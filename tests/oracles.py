@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -151,3 +152,12 @@ OF_SCORES = {"mean", "ratio", "perplexity"}
 OF_AN_ORDER = {"auc", "average_precision"}
 OF_REPEATS = {"pass@", "pass^"}
 EVERY_SET = (WHOLE_TABLE, OF_A_CLASS, OF_PROBABILITIES, OF_NUMBERS, OF_SCORES, OF_AN_ORDER, OF_REPEATS)
+
+
+def moments(cdf: Callable[[Any], Any], bottom: float, top: float, points: int = 301) -> tuple[float, float]:
+    """(mean, standard deviation) of a law between two ends, from its distribution function: integrals by parts, trapezoids."""
+    x = np.linspace(bottom, top, points)
+    below = cdf(x)
+    mean = top - float(np.trapezoid(below, x))
+    square = top**2 - float(np.trapezoid(2 * x * below, x))
+    return mean, math.sqrt(square - mean**2)

@@ -62,7 +62,7 @@ def _has_numbers(plain: Any) -> bool:
     return isinstance(plain, float) and not plain.is_integer()
 
 
-@every("seed", range(2))
+@every("seed", SEEDS)
 def test_a_learning_curve_is_drawn_the_same(seed: int) -> None:
     """The points themselves moved: the fit has more digits than are shown, and dots are not decided by what is left."""
     with (ROOT / "docs" / "data" / "curve.csv").open(newline="", encoding="utf-8") as file:

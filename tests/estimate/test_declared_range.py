@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import seldom
 
 
 def scores(values: Any, first: int = 0) -> list[dict[str, Any]]:
@@ -26,15 +27,15 @@ def test_nor_are_their_differences(bounds: tuple[int, int]) -> None:
     assert found.metric == "mean" or found.warnings
 
 
-@pytest.mark.parametrize(("n", "m"), [(10, 200), (20, 500)])
+@pytest.mark.parametrize(("n", "m"), [(10, 200), *seldom((20, 500))])
 def test_equal_systems_on_different_items_are_not_told_apart(n: int, m: int) -> None:
     """Both score .95, or 0 in one case of twenty; .55 and .36 were told apart at a nominal .05."""
     rng, told = np.random.default_rng(0), 0
-    for _ in range(150):
+    for _ in range(80):
         a, b = (np.where(rng.random(size) < 0.05, 0.0, 0.95) for size in (n, m))
         found = sy.compare(scores(a), scores(b, 10_000), design="unpaired", range=(0, 1))
         told += found.p_value is not None and found.p_value <= 0.05
-    assert told <= 0.12 * 150  # .05 and four Monte Carlo errors
+    assert told <= 0.147 * 80  # .05 and four Monte Carlo errors
 
 
 def test_nor_by_a_metric_whose_range_is_known() -> None:

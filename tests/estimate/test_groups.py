@@ -47,20 +47,20 @@ def test_nor_in_a_difference(metric: str) -> None:
 
 def test_the_interval_of_balanced_accuracy_covers() -> None:
     rng, true, inside, given = np.random.default_rng(1), (0.7 + 0.95) / 2, 0, 0
-    for _ in range(150):
+    for _ in range(100):
         interval = sy.measure(found_in_one_group(rng, 0.7), metric="balanced_accuracy").row.interval
         if interval is not None:
             given, inside = given + 1, inside + (interval.low <= true <= interval.high)
-    assert inside >= 0.88 * given  # four Monte Carlo errors below .95
+    assert inside >= 0.863 * given  # four Monte Carlo errors below .95
 
 
 def test_a_guard_does_not_pass_a_drop_of_theta(tmp_path: Path) -> None:
     rng, passed = np.random.default_rng(2), 0
-    for run in range(60):
+    for run in range(32):
         where = {"task": "t", "model": "m", "directory": tmp_path / str(run)}
         sy.record(found_in_one_group(rng, 0.85), metric="recall", positive=1, **where)  # type: ignore[arg-type]
         passed += sy.check(found_in_one_group(rng, 0.7), theta=0.15, **where).verdict == "pass"  # type: ignore[arg-type]
-    assert passed <= 0.17 * 60  # .05 and four Monte Carlo errors
+    assert passed <= 0.204 * 32  # .05 and four Monte Carlo errors
 
 
 def ranks(groups: bool) -> tuple[Rows, Rows]:
@@ -91,10 +91,10 @@ def whole_groups_fall(rng: np.random.Generator) -> tuple[Rows, Rows]:
 
 def test_rare_falls_of_whole_groups_do_not_pass_without_a_word(tmp_path: Path) -> None:
     rng, silent = np.random.default_rng(0), 0
-    for run in range(60):
+    for run in range(32):
         where = {"task": "t", "model": "m", "directory": tmp_path / str(run)}
         a, b = whole_groups_fall(rng)
         sy.record(a, **where)  # type: ignore[arg-type]
         found = sy.check(b, theta=0.0731, **where)  # type: ignore[arg-type]
         silent += found.verdict == "pass" and not found.warnings
-    assert silent <= 0.17 * 60
+    assert silent <= 0.204 * 32

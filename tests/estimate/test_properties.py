@@ -52,7 +52,7 @@ def renamed(rows: Rows) -> Rows:
 @every("binary", [True, False], ids=["right or wrong", "scores"])
 def test_swapped_systems_shuffled_rows_and_other_names(shape: str, binary: bool) -> None:
     rng = np.random.default_rng([len(shape), binary])
-    for _ in range(4):
+    for _ in range(2):
         a, b = made(rng, shape, binary=binary)
         options: dict[str, Any] = {"margin": 0.2} if binary else {"margin": 0.2, "range": (0, 1)}
         found = numbers(sy.compare(a, b, **options))
@@ -67,7 +67,7 @@ def test_swapped_systems_shuffled_rows_and_other_names(shape: str, binary: bool)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_p_and_interval_say_the_same_where_they_are_of_one_method(shape: str) -> None:
     rng, judged = np.random.default_rng(len(shape)), 0
-    for _ in range(25):
+    for _ in range(12):
         a, b = made(rng, shape, binary=False)
         found = sy.compare(a, b, range=(0, 1), margin=0.3)
         interval = found.difference.interval

@@ -66,7 +66,7 @@ def test_the_empirical_likelihood(entry: dict[str, Any]) -> None:
 @those("ProfileMcNemar: [alpha")
 def test_what_a_rule_costs_and_decides(entry: dict[str, Any]) -> None:
     theta, churn, every = (entry["inputs"][key] for key in ("theta", "churn", "every"))
-    healthy, dropped = (expected_items(theta, churn, drop, batch=every, paths=2000) for drop in (0.0, theta))
+    healthy, dropped = (expected_items(theta, churn, drop, batch=every, paths=800) for drop in (0.0, theta))
     found = [healthy.regression, dropped.passed, healthy.items, dropped.items]
     errors = [healthy.regression_error, dropped.regression_error, healthy.items_error, dropped.items_error]
     for value, error, stated, tolerance in zip(found, errors, entry["value"], entry["tolerance"], strict=True):

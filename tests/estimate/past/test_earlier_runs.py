@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +50,36 @@ def pooled(suite: Suite) -> PooledSuite:
     return suite.pooled
 
 
-def test_with_one_run_on_record_earlier_runs_say_how_much_a_whole_run_varies() -> None:
-    suites = Suites(seed=3)
-    first = pooled(suites.checked())
+Begun = Callable[[int], tuple[Suites, Suite]]
+
+
+@pytest.fixture(scope="module")
+def checked_before(tmp_path_factory: pytest.TempPathFactory) -> Begun:
+    """A suite that was checked three or five times, put into the working directory as it then was, and its first answer."""
+    place = tmp_path_factory.mktemp("suites")
+    kept: dict[int, Suites] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        (place / "now").mkdir()
+        patch.chdir(place / "now")
+        suites = Suites(seed=3)
+        first = suites.checked()
+        for count in range(2, 6):
+            suites.checked()
+            if count in (3, 5):
+                kept[count] = copy.deepcopy(suites)
+                shutil.copytree(place / "now", place / str(count))
+
+    def begun(times: int) -> tuple[Suites, Suite]:
+        shutil.copytree(place / str(times), Path.cwd(), dirs_exist_ok=True)
+        return copy.deepcopy(kept[times]), first
+
+    return begun
+
+
+def test_with_one_run_on_record_earlier_runs_say_how_much_a_whole_run_varies(checked_before: Begun) -> None:
+    suites, begin = checked_before(5)
+    first = pooled(begin)
     assert (first.phi_known, first.phi_recorded, first.phi_history) == (False, 0, 0)
-    for _ in range(4):
-        suites.checked()
     suites.lose_a_little_everywhere()
     suites.write()
     alone, found = (sy.check_suite("suite.toml", history=place) for place in (None, URL))
@@ -65,11 +92,9 @@ def test_with_one_run_on_record_earlier_runs_say_how_much_a_whole_run_varies() -
     assert "run-to-run variation that tasks share is known from 5 earlier runs" in " ".join(str(found).split())
 
 
-def test_the_history_of_the_configuration_counts_as_well() -> None:
-    suites = Suites(seed=3)
+def test_the_history_of_the_configuration_counts_as_well(checked_before: Begun) -> None:
+    suites, _ = checked_before(3)
     Path("steelyard.toml").write_text(f'history = "{URL}"\n', encoding="utf-8")
-    for _ in range(3):
-        suites.checked()
     suites.write()
     assert pooled(sy.check_suite("suite.toml")).phi_history == 3
     assert pooled(sy.check_suite("suite.toml", history="none")).phi_history == 0
@@ -83,10 +108,8 @@ def test_the_same_answers_checked_again_do_not_speak_for_themselves() -> None:
     assert counts == [1, 1, 1]
 
 
-def test_a_run_that_alarmed_does_not_teach() -> None:
-    suites = Suites(seed=3)
-    for _ in range(5):
-        suites.checked()
+def test_a_run_that_alarmed_does_not_teach(checked_before: Begun) -> None:
+    suites, _ = checked_before(5)
     kept = list(suites.usual)
     suites.lose_a_little_everywhere()
     red = [suites.checked() for _ in range(3)]
@@ -103,10 +126,8 @@ def test_recorded_runs_and_those_of_the_history_count_together() -> None:
         assert (found.phi_recorded, found.phi_history) == (2, count)
 
 
-def test_runs_held_against_another_reference_do_not_count() -> None:
-    suites = Suites(seed=3)
-    for _ in range(3):
-        suites.checked()
+def test_runs_held_against_another_reference_do_not_count(checked_before: Begun) -> None:
+    suites, _ = checked_before(3)
     for j in range(suites.tasks):
         suites.break_items(j, 6)
         suites.record(j, update=True)
@@ -183,7 +204,7 @@ def test_noise_that_a_whole_run_shares_is_seen() -> None:
     ]
 
     def spread(sd: float) -> float:
-        runs = [_run(i, rng, sd * float(rng.normal()), tasks) for i in range(25)]
+        runs = [_run(i, rng, sd * float(rng.normal()), tasks) for i in range(16)]
         z = healthy_z(runs, known, recorded=[], alpha=0.05, tonight={})
         assert len(z) >= 10
         return float(np.mean(np.square(z)))

@@ -79,7 +79,7 @@ def test_leaving_out_one_item_of_each_cell(pairs: list[tuple[int, int]]) -> None
 
 @pytest.mark.parametrize("name", ["accuracy", "f1[1]", "macro_f1"])
 def test_all_3125_resamples_of_five_items(name: str) -> None:
-    """Atom by atom, within 4.5 binomial standard errors of 200,000 draws."""
+    """Atom by atom, within 4.5 binomial standard errors of 100,000 draws."""
     items = [(0, 0), (0, 1), (1, 1), (1, 1), (1, 0)]
     one = {"accuracy": statistic("accuracy"), "f1[1]": statistic("f1", label=1, absent=None), "macro_f1": MACRO_F1}[name]
 
@@ -94,7 +94,7 @@ def test_all_3125_resamples_of_five_items(name: str) -> None:
 
     law = exact_bootstrap(items, of_items)
     assert sum(law.values()) == pytest.approx(1)
-    draws = 200_000
+    draws = 100_000
     counts = Counts.table(Counter((str(t), str(p)) for t, p in items))
     found = Counter(np.round(np.nan_to_num(drawn(counts, one, draws), nan=-1.0), 12).tolist())
     assert set(found) <= set(law)
@@ -196,10 +196,10 @@ def test_a_hundred_classes_stay_below_64_megabytes(method: str, each: int) -> No
     counts = Counts.table([[each + 40 * (i == j) for j in range(100)] for i in range(100)])
     Cells(counts)
     tracemalloc.start()
-    table_bootstrap(counts, MACRO_F1, method, draws=200)
+    table_bootstrap(counts, MACRO_F1, method, draws=100)
     few = tracemalloc.get_traced_memory()[1]
     tracemalloc.reset_peak()
-    table_bootstrap(counts, MACRO_F1, method, draws=2000)
+    table_bootstrap(counts, MACRO_F1, method, draws=800)
     many = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert many < 64e6

@@ -132,7 +132,7 @@ def test_bootstrap_is_resampling_items(name: str) -> None:
     positive = np.arange(70) < 25
     score = np.round(rng.normal(positive * 1.2, 1), 1)
     table = tally_scores(score, positive)
-    draws = 6000
+    draws = 2500
     low, high, undefined = bootstrap_scores(table, getattr(ranking, name), "percentile", draws=draws)
     rows = item_resamples(70, draws, np.random.default_rng(9))
     measure = (

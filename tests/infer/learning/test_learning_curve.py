@@ -110,7 +110,7 @@ def test_the_interval_of_the_size_is_where_the_band_contains_the_error() -> None
 def test_more_seeds_and_less_confidence_make_it_narrower() -> None:
     widths = {4: 0.0, 40: 0.0}
     for seeds in widths:
-        for data in range(10):
+        for data in range(5):
             _, low, high = fit_curves(SIZES, curves(seeds, seed=data), None, draws=400, rng=make()).error(1000)
             assert low is not None
             assert high is not None

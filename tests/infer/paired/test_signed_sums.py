@@ -29,7 +29,7 @@ def tail(d: np.ndarray) -> float | None:
     return signed_sum_tail(np.abs(d), np.ones(len(d)), float(d.sum()))
 
 
-@every("n, shift", [(300, 0.0), (300, 0.2), (300, 0.5), (2000, 0.05)])
+@every("n, shift", [(300, 0.0), (300, 0.5), (800, 0.05)])
 def test_it_is_the_exact_convolution_on_a_fine_lattice(n: int, shift: float) -> None:
     """Whole numbers up to some thousands: steps far below the spread of the sum. Ties count half here, so both tails are met."""
     steps = np.rint(np.random.default_rng(n).normal(shift, 1, n) * 400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import tracemalloc
@@ -151,11 +152,16 @@ def test_percentile_equals_all_resamples() -> None:
     assert (low, high, undefined) == (pytest.approx(-0.4), pytest.approx(1.0), 0)
 
 
+@functools.cache
+def one_by_one() -> tuple[np.ndarray, np.ndarray]:
+    """Items, and the difference in 2,000 samples of them drawn in a loop."""
+    rows, rng = sample(120, 3, 5), np.random.default_rng(1)
+    return rows, np.array([difference(MACRO, rows[rng.integers(0, 120, 120)], 3) for _ in range(2000)])
+
+
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_interval_equals_a_loop_over_items(method: str) -> None:
-    rows = sample(120, 3, 5)
-    rng = np.random.default_rng(1)
-    redrawn = np.array([difference(MACRO, rows[rng.integers(0, 120, 120)], 3) for _ in range(2000)])
+    rows, redrawn = one_by_one()
     low, high, _ = joint_bootstrap(as_joint(rows, 3), MACRO, method, draws=20_000)
     if method == "bca":
         theirs = naive_bca(rows, lambda r: difference(MACRO, r, 3), redrawn, 0.95)

@@ -236,14 +236,14 @@ def test_two_items_leave_no_bounds() -> None:
 def test_the_bounds_agree_with_the_permutation_they_belong_to() -> None:
     r = np.random.default_rng(8)
     parted = 0
-    for _ in range(200):
+    for _ in range(100):
         chance = r.beta(4, 2, 50)
         a, b = (r.random((50, 5)) < chance[:, None]), (r.random((50, 2)) < (chance - r.uniform(0, 0.2))[:, None])
         p = within_items(a.sum(1), [5] * 50, b.sum(1), [2] * 50, alternative="less").p_value
         item, mine = np.concatenate([np.repeat(np.arange(50), 5), np.repeat(np.arange(50), 2)]), np.repeat([0, 1], [250, 100])
         high = within_spread(item, np.concatenate([a.ravel(), b.ravel()]), mine).interval(0.9)[1]
         parted += (p <= 0.05) != (high < 0)
-    assert parted <= 4
+    assert parted <= 2
 
 
 @settings(max_examples=30, deadline=None)

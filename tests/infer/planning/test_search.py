@@ -70,7 +70,7 @@ def test_the_mixture_search_is_a_brute_scan(seed: int) -> None:
     target = float(draw.choice([0.3, 0.5, 0.8, 0.95]))
     g = toothed(seed, float(draw.choice([3, 15, 60])), float(draw.choice([0, 0.3, 1.0])))
     found = search.mixture_search(g, share, target)
-    last = 4 * found.n_stable + 200
+    last = 2 * found.n_stable + 200
     values = np.array([search.mixture_value(g, n, share) for n in range(1, last + 1)])
     assert (found.n_first, found.n_stable) == brute(values, target)
     assert found.achieved == pytest.approx(values[found.n_stable - 1], abs=1e-12)

@@ -15,6 +15,7 @@ from scipy import stats
 from scipy.special import betainc, betaln
 
 from cases import seldom
+from oracles import moments
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired.mcnemar import probability_better
 from steelyard.infer.posterior.beta import BetaPosterior
@@ -69,9 +70,9 @@ def test_is_a_distribution(family: str, a: int, b: int, c: int, d: int, q: float
 @pytest.mark.parametrize("family", ["paired accuracy", "unpaired f1", *seldom("unpaired accuracy")])
 def test_moments_density_and_shortest_interval_belong_to_the_cdf(family: str) -> None:
     post = FAMILIES[family](60, 7, 12, 20)
-    values = post.ppf((np.arange(60) + 0.5) / 60)
-    assert post.mean == pytest.approx(values.mean(), abs=1e-3)
-    assert post.sd == pytest.approx(values.std(), rel=4e-2)
+    mean, sd = moments(post.cdf, -1.0, 1.0)
+    assert post.mean == pytest.approx(mean, abs=1e-9)
+    assert post.sd == pytest.approx(sd, rel=5e-3)
     for at in (-0.05, 0.0, post.mean, 0.1):
         assert post.pdf(at) == pytest.approx((post.cdf(at + 1e-5) - post.cdf(at - 1e-5)) / 2e-5, rel=1e-5)
     low, high = post.interval(0.9, "hdi")
@@ -83,7 +84,7 @@ def test_moments_density_and_shortest_interval_belong_to_the_cdf(family: str) ->
 
 
 @pytest.mark.parametrize("family", ["paired accuracy", *seldom("unpaired accuracy")])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(a=counts, b=counts, c=counts, d=counts, margin=st.floats(0, 0.3))
 def test_swapping_the_systems_mirrors_everything(family: str, a: int, b: int, c: int, d: int, margin: float) -> None:
     post, other = FAMILIES[family](a, b, c, d), FAMILIES[family](*MIRROR[family](a, b, c, d))
@@ -95,7 +96,7 @@ def test_swapping_the_systems_mirrors_everything(family: str, a: int, b: int, c:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(a=counts, b=counts, c=counts, d=counts)
 def test_rope_and_loss(family: str, a: int, b: int, c: int, d: int) -> None:
     post = FAMILIES[family](a, b, c, d)
@@ -126,8 +127,12 @@ def by_shares(c: float, b: float, r: float, x: float) -> float:
 @pytest.mark.parametrize(
     ("cells", "x"),
     [
-        *[((36, 5, 4, 5), 0.3), ((0, 0, 3, 0), 0.3), ((0, 0, 0, 0), 0.003)],
-        *seldom(*((cells, x) for cells in ((80, 0, 0, 20), (10, 0, 30, 0), (0, 20, 1, 0)) for x in (0.003, 0.3)), ((36, 5, 4, 5), 0.003)),
+        *[((36, 5, 4, 5), 0.3), ((0, 0, 0, 0), 0.003)],
+        *seldom(
+            ((0, 0, 3, 0), 0.3),
+            *((cells, x) for cells in ((80, 0, 0, 20), (10, 0, 30, 0), (0, 20, 1, 0)) for x in (0.003, 0.3)),
+            ((36, 5, 4, 5), 0.003),
+        ),
     ],
 )
 def test_the_mixture_is_exact(cells: tuple[int, int, int, int], x: float) -> None:
@@ -274,7 +279,7 @@ def test_with_two_classes_accuracy_has_the_posterior_of_the_flips() -> None:
     assert expected_loss(drawn) == pytest.approx(expected_loss(exact), abs=2e-4)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("classes", [2, *seldom(3), 5])
 def test_each_system_alone_has_its_table_posterior(classes: int) -> None:
     """The prior of the joint table has the prior of `table_posterior` as its margins, by lattice and by sticks."""
     joint = random_joint(classes, 150, 3)
@@ -287,13 +292,13 @@ def test_each_system_alone_has_its_table_posterior(classes: int) -> None:
 
 def test_sticks_and_cells_are_the_same_prior() -> None:
     joint = random_joint(5, 120, 4)
-    sticks = joint_table_posterior(joint, macro_f1, metric="f1", draws=40_000)
-    cells = joint_table_posterior(joint, macro_f1, metric="f1", draws=40_000, prior=_rule(5, 0.5))
+    sticks = joint_table_posterior(joint, macro_f1, metric="f1", draws=16_000)
+    cells = joint_table_posterior(joint, macro_f1, metric="f1", draws=16_000, prior=_rule(5, 0.5))
     assert sticks.interval() == pytest.approx(cells.interval(), abs=4 * math.hypot(sticks.error, cells.error))
     assert sticks.better == pytest.approx(cells.better, abs=4 * math.hypot(sticks.better_error, cells.better_error))
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4, 20])
+@pytest.mark.parametrize("classes", [2, *seldom(3), 4, 20])
 def test_swapping_the_systems_negates_every_draw(classes: int) -> None:
     joint = random_joint(classes, 100, 5)
     post, other = (joint_table_posterior(j, macro_f1, metric="f1", draws=2000) for j in (joint, joint.swapped()))

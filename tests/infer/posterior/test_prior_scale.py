@@ -61,9 +61,9 @@ def test_an_estimate_by_the_normal_formula_and_by_a_sum_over_t() -> None:
 
 
 def test_calibrated_where_truths_come_from_the_prior() -> None:
-    """Stated probabilities and how often they were right, in fifths: 8,000 comparisons of 200 items, true differences of sd .02."""
+    """Stated probabilities and how often they were right, in fifths: 4,000 comparisons of 200 items, true differences of sd .02."""
     rng = np.random.default_rng(8)
-    truth = rng.normal(0, 0.02, 8_000).clip(-0.1, 0.1)
+    truth = rng.normal(0, 0.02, 4_000).clip(-0.1, 0.1)
     gained, lost, _ = rng.multinomial(200, np.stack([(0.1 + truth) / 2, (0.1 - truth) / 2, np.full(len(truth), 0.9)], 1)).T
     pairs, which = np.unique(np.stack([gained, lost]), axis=1, return_inverse=True)
     said = np.array([flips_above(int(g), int(less), 200, 0.02) for g, less in pairs.T])[which.ravel()]

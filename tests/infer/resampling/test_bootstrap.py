@@ -202,7 +202,7 @@ def test_functions_of_sums_against_scipy(name: str) -> None:
     assert (low, high) == pytest.approx((wanted.confidence_interval.low, wanted.confidence_interval.high), abs=tolerance)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(0, 1))
 def test_a_quantile_is_numpys_to_the_bit(values: list[float], share: float) -> None:
     assert bootstrap.quantile(np.array(values), share) == float(np.quantile(np.array(values), share))

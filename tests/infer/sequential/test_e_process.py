@@ -113,7 +113,7 @@ def test_a_wider_range_is_the_same_question_in_other_units() -> None:
 
 def test_the_same_items_do_not_multiply() -> None:
     """Why it is refused: twenty nights on the same items against one reference run, multiplied, alarm falsely far too often."""
-    rng, alarms, runs = np.random.default_rng(17), 0, 200
+    rng, alarms, runs = np.random.default_rng(17), 0, 80
     for _ in range(runs):
         chance = np.where(rng.random(300) < 0.3, 0.5, 1.0)  # a third of the items is a toss-up for either
         reference = rng.random(300) < chance

@@ -122,7 +122,7 @@ def test_groups_keep_alpha(groups: int) -> None:
 
 
 def test_estimates_cover_after_stopping() -> None:
-    runs, rng = 100, np.random.default_rng(8)
+    runs, rng = 60, np.random.default_rng(8)
     missed = np.zeros(2)
     for _ in range(runs):
         decision, _, rule = simulate(

@@ -42,7 +42,7 @@ def at_most(level: float, number: int) -> float:
     ],
 )
 def test_a_drop_of_theta_passes_in_beta_and_each_end_misses_in_alpha_at_most(alpha: float, beta: float, theta: float, step: int) -> None:
-    number = 300
+    number = 200
     passes, low, high = runs(theta, 0.02, theta, step, alpha, beta, number)
     assert passes <= at_most(beta, number)
     assert max(low, high) <= at_most(alpha, number)

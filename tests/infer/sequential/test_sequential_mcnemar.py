@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cases import every
+from coins import falls
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.sequential_cost import expected_items as expected_of
 from steelyard.infer.sequential.sequential_mcnemar import Look, SequentialMcNemar
@@ -23,17 +24,18 @@ expected_items = partial(expected_of, rule="mcnemar")
 # research/performance.md, table 7.2 (losses added to the churn, batch 32, 10,000 runs each):
 # theta, discordance, mean items without and with the drop, false alarms, power
 TABLE = [
-    *(pytest.param(row, marks=pytest.mark.long) for row in ((0.01, 0.02, 739, 1345, 0.045, 0.812), (0.01, 0.05, 1687, 2651, 0.049, 0.820))),
     (0.02, 0.02, 237, 466, 0.028, 0.796),
-    (0.02, 0.05, 442, 775, 0.047, 0.809),
     (0.05, 0.02, 78, 145, 0.005, 0.810),
     (0.05, 0.20, 269, 438, 0.050, 0.813),
 ]
+DEARER = [(0.01, 0.02, 739, 1345, 0.045, 0.812), (0.01, 0.05, 1687, 2651, 0.049, 0.820), (0.02, 0.05, 442, 775, 0.047, 0.809)]
 RUNS = 10_000
 SPREAD = 0.65  # standard deviation of the items of one run, relative to their mean: about what was simulated
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"theta {row[0]}, discordance {row[1]}")
+@pytest.mark.parametrize(
+    "row", [*TABLE, *(pytest.param(row, marks=pytest.mark.long) for row in DEARER)], ids=lambda row: f"theta {row[0]}, discordance {row[1]}"
+)
 def test_the_table_of_the_prototype(row: tuple[float, float, float, float, float, float]) -> None:
     theta, discordance, healthy_items, dropped_items, alarms, power = row
     healthy, dropped = (expected_items(theta, discordance, drop, paths=250) for drop in (0.0, theta))
@@ -49,7 +51,7 @@ def test_other_drops_and_batches_of_the_prototype() -> None:
     # The same section, theta .02 at discordance .05: half, double and negative drops; and batches of 1, 128, 512.
     cases = [(0.01, 32, 718), (0.04, 32, 482), (-0.02, 32, 270), (0.0, 1, 420), (0.0, 128, 505), (0.0, 512, 739)]
     for drop, batch, items in cases:
-        found = expected_items(0.02, 0.05, drop, batch=batch, paths=120)
+        found = expected_items(0.02, 0.05, drop, batch=batch, paths=60 if drop != 0.01 else 120)
         assert abs(found.items - items) < 4 * math.hypot(found.items_error, SPREAD * items / math.sqrt(RUNS))
     halfway = expected_items(0.02, 0.05, 0.01, paths=120)
     assert abs(halfway.regression - 0.36) < 4 * math.hypot(halfway.regression_error, 0.005) + 0.005
@@ -123,16 +125,16 @@ def test_every_sequence_of_signs(binding: bool, last: bool) -> None:
     course = [(40, 2), (80, 4), (120, 7), (160, 9), (200, 12)]
     ends: dict[str, int] = {}
     said = 0.0
-    for signs in itertools.product((0, 1), repeat=12):
+    for losses, ways in falls([d for _, d in course]):
         test = SequentialMcNemar(0.07, 0.05, 0.2, binding=binding)
         decision = ""
-        for place, (n, d) in enumerate(course):
-            lost = sum(signs[:d])
+        for place, ((n, d), lost) in enumerate(zip(course, losses, strict=True)):
             decision = test.look(n, lost, d - lost, last=last and place == len(course) - 1)
             if decision in ("regression", "exhausted") or (decision == "pass" and (binding or test.history[-1].complete)):
                 break
         said = max(said, test.alpha_spent)
-        ends[decision] = ends.get(decision, 0) + 1
+        ends[decision] = ends.get(decision, 0) + ways
+    assert sum(ends.values()) == 2**12
     assert ends["regression"] / 2**12 == pytest.approx(said, abs=1e-15)
     assert 0 < said <= 0.05
 
@@ -142,7 +144,7 @@ def test_every_sequence_of_signs(binding: bool, last: bool) -> None:
 
 @pytest.mark.parametrize("drop", [0.0, 0.05])
 def test_simulated_runs_end_as_foreseen(drop: float) -> None:
-    theta, discordance, batch, runs = 0.05, 0.1, 32, 1500
+    theta, discordance, batch, runs = 0.05, 0.1, 32, 700
     rng = np.random.default_rng(3)
     items, ends = [], []
     shares = [discordance / 2 + drop, discordance / 2, 1 - discordance - drop]
@@ -180,10 +182,10 @@ def test_all_information_is_in_when_it_was_said_to_be() -> None:
 
 
 def test_more_to_find_more_to_ask() -> None:
-    items = [expected_items(0.02, d, 0.0, paths=60).items for d in (0.02, 0.05, 0.1, 0.2)]
+    items = [expected_items(0.02, d, 0.0, paths=60).items for d in (0.02, 0.05, 0.1)]
     assert items == sorted(items)
     assert expected_items(0.01, 0.05, 0.0, paths=60).items > 3 * expected_items(0.02, 0.05, 0.0, paths=60).items
-    powers = [expected_items(0.02, 0.05, drop, paths=60).regression for drop in (0.0, 0.01, 0.02, 0.04)]
+    powers = [expected_items(0.02, 0.05, drop, paths=60).regression for drop in (0.0, 0.01, 0.02)]
     assert powers == sorted(powers)
     free, obeyed = (expected_items(0.02, 0.05, 0.0, binding=binding, paths=100) for binding in (False, True))
     assert free.items > obeyed.items

@@ -68,7 +68,7 @@ def test_extremes_stay_finite() -> None:
 def test_the_mean_of_an_e_process_is_at_most_one_at_every_run(runs: int) -> None:
     """Healthy series; e-values have heavy tails, so the error is taken from the sample."""
     rng = np.random.default_rng(runs)
-    many = 1200
+    many = 600
     first, pooled = np.empty((many, 6)), np.empty((many, 6))
     for i in range(many):
         start, values = start_of(rng.normal(3, 2, size=runs)), list(rng.normal(3, 2, size=6))
@@ -81,7 +81,7 @@ def test_the_mean_of_an_e_process_is_at_most_one_at_every_run(runs: int) -> None
 @pytest.mark.parametrize("runs", [0, *seldom(1), 5])
 def test_healthy_series_are_called_a_drift_at_most_alpha_of_the_time_over_all_looks(runs: int) -> None:
     rng = np.random.default_rng(10 + runs)
-    many, alpha = 400, 0.3
+    many, alpha = 200, 0.3
     crossed = {"first": 0, "pooled": 0}
     for _ in range(many):
         start = start_of(rng.normal(size=runs)) if runs else Start()
