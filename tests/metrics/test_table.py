@@ -113,7 +113,7 @@ def test_classes(base: str, data: tuple[Labels, Labels]) -> None:
             assert row.interval.high > row.interval.low
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=labelled(), absent=st.sampled_from([None, "skip", "zero"]))
 def test_averages(data: tuple[Labels, Labels], absent: str | None) -> None:
     truth, prediction = data
@@ -167,7 +167,7 @@ def test_balanced_accuracy_needs_every_class(data: tuple[Labels, Labels]) -> Non
         assert m.estimate is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(data=labelled(smallest=2))
 def test_declared_labels_leave_strays_out_of_the_average(data: tuple[Labels, Labels]) -> None:
     """Labels outside the declared set are wrong answers; averages run over the declared ones, as scikit-learn's `labels=`."""
@@ -245,7 +245,7 @@ def test_swapping_truth_and_prediction(data: tuple[Labels, Labels]) -> None:
         same(here[name].estimate, math.nan if there[other].estimate is None else there[other].estimate)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=labelled(smallest=2), times=st.integers(2, 9))
 def test_copies_of_every_item_change_no_estimate(data: tuple[Labels, Labels], times: int) -> None:
     truth, prediction = data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import seldom
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import settle_rule
@@ -132,11 +134,14 @@ def test_no_threshold_where_no_score_could_be_a_regression_and_a_sentence_says_s
     assert any("no score could be a regression" in said for said in verdict.warnings)
 
 
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 8))]
+OPTIONS: list[dict[str, Any]] = [{}, {"margin": 0.01}, {"theta": 0.05}, {"alpha": 0.2}, {"higher_is_better": False}]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("options", [{}, {"margin": 0.01}, {"theta": 0.05}, {"alpha": 0.2}, {"higher_is_better": False}], ids=str)
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [(2, {}), *((place % 3, options) for place, options in enumerate(OPTIONS)), *seldom(*itertools.product(range(3, 8), OPTIONS))],
+    ids=str,
+)
 def test_scores_groups_and_repeats_never_contradict_their_threshold(seed: int, options: dict[str, Any]) -> None:
     """Drops of about the size of the threshold, so that both verdicts occur and the formula and the test part now and then."""
     rng = np.random.default_rng(seed)

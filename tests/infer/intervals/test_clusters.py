@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
@@ -66,6 +66,7 @@ def test_a_case_worked_out_in_fractions() -> None:
     assert by_matrices(groups) == pytest.approx((1 / 45, 5 / 3), rel=1e-9)
 
 
+@settings(max_examples=15)
 @given(groups=grouped)
 def test_the_closed_form_is_that_of_the_matrices(groups: Grouped) -> None:
     effects, sizes, _ = effects_of(groups)
@@ -75,6 +76,7 @@ def test_the_closed_form_is_that_of_the_matrices(groups: Grouped) -> None:
     assert bell_mccaffrey(sizes) <= len(sizes) - 1 + 1e-9
 
 
+@settings(max_examples=15)
 @given(groups=grouped)
 def test_the_second_variance_is_that_of_a_common_intraclass_correlation(groups: Grouped) -> None:
     """By items: every pair of a group has covariance rho s^2, with the ANOVA estimate of rho, and s^2 the variance of all."""

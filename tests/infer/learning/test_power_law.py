@@ -36,7 +36,7 @@ def test_the_certified_fit_of_dan_wood() -> None:
 def test_scipy_finds_nothing_better_on_random_curves() -> None:
     rng = np.random.default_rng(1)
     inside = 0
-    for _ in range(60):
+    for _ in range(24):
         a, b, c = rng.uniform(0, 0.2), rng.uniform(0.3, 4), rng.uniform(0.2, 1.5)
         sd = 0.003 * np.sqrt(SIZES[-1] / SIZES)
         e = a + b * (SIZES / 40) ** -c + sd * rng.standard_normal(len(SIZES))
@@ -51,7 +51,7 @@ def test_scipy_finds_nothing_better_on_random_curves() -> None:
             inside += 1
             assert law.c[0] == pytest.approx(c_, rel=0.01)
             assert law.a[0] == pytest.approx(a_, abs=1e-3)
-    assert inside > 50
+    assert inside > 20
 
 
 def test_many_curves_at_once_are_the_curves_one_by_one() -> None:

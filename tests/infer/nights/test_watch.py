@@ -277,7 +277,7 @@ def test_noise_that_lasts_shows_in_the_correlation_of_nights() -> None:
 
 def test_detectors_average_one_a_night_if_nothing_changed() -> None:
     v = np.random.default_rng(0).normal(size=200_000)
-    factor = np.array([moved(np.zeros(4), float(x)) for x in v[:50_000]]).mean(0)
+    factor = np.array([moved(np.zeros(4), float(x)) for x in v[:25_000]]).mean(0)
     assert factor[:3] == pytest.approx(1.0, abs=0.05)  # of the fourth, one night in thousands makes the mean
 
 

@@ -37,7 +37,7 @@ def test_the_ratio_item_by_item(seed: int) -> None:
 
 def test_shares_of_decisions() -> None:
     """At the two hypotheses it keeps its word; with the discordance taken at half its value the power is gone."""
-    runs, rng = 1500, np.random.default_rng(3)
+    runs, rng = 700, np.random.default_rng(3)
 
     def regressions(discordance: float, drop: float) -> float:
         found = 0
@@ -59,7 +59,7 @@ def test_shares_of_decisions() -> None:
 
 
 def test_estimates_after_the_end() -> None:
-    rng, runs, missed = np.random.default_rng(5), 60, 0
+    rng, runs, missed = np.random.default_rng(5), 36, 0
     for _ in range(runs):
         rule, n = Sprt(theta=0.1, discordance=0.2), 0
         x = rng.choice([-1.0, 0.0, 1.0], p=[0.2, 0.7, 0.1], size=2000)
