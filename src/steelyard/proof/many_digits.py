@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 DIGITS = 50
-STEPS = 4  # of Newton from a start that is good to nine digits or more: each doubles them
+STEPS = 4  # of Newton at most, from a start that is good to nine digits or more: each doubles them
+HALF = 10.0 ** -(DIGITS // 2 + 1)  # a step this small, as a share of the root, has left less than the last digit to do
 
 Number = Any  # an mpf: mpmath is optional, so its types are not known here
 
@@ -36,11 +37,7 @@ def normal_tail(z: Number) -> Number:
 
 def normal_quantile(p: Number, near: float) -> Number:
     """The z with P(Z <= z) = p, by Newton from `near`."""
-    mp = mpmath()
-    z = mp.mpf(near)
-    for _ in range(STEPS):
-        z -= (normal_tail(z) - p) / mp.npdf(z)
-    return z
+    return newton(lambda z: normal_tail(z) - p, mpmath().npdf, near)
 
 
 def beta_tail(a: Number, b: Number, x: Number, rest: Number | None = None) -> tuple[Number, Number]:
@@ -84,7 +81,10 @@ def newton(value: Callable[[Number], Number], slope: Callable[[Number], Number],
     mp = mpmath()
     x = mp.mpf(near)
     for _ in range(STEPS):
-        x -= value(x) / slope(x)
+        step = value(x) / slope(x)
+        x -= step
+        if abs(step) <= HALF * abs(x):
+            break
     return x
 
 
@@ -95,7 +95,10 @@ def beta_quantile(a: Number, b: Number, q: Number, near: float) -> Number:
     for _ in range(STEPS):
         low, high = beta_tail(a, b, x)
         gap = low - q if q < 0.5 else (1 - q) - high  # the tail that is small keeps its digits
-        x *= mp.exp(-gap / (beta_density(a, b, x) * x))
+        step = gap / (beta_density(a, b, x) * x)
+        x *= mp.exp(-step)
+        if abs(step) <= HALF:
+            break
     return x
 
 

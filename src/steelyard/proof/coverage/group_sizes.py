@@ -66,7 +66,7 @@ def claims() -> Iterator[Claim]:
         (_differences(), DIFFERENCES, OF_DIFFERENCES, TWO_PAGE),
     ):
         default = default_of(study, laws[0], said)
-        yield from simulated(study, said, default, quick=runs_of(laws[:2], 200), full=runs_of(laws, 4000), page=page)
+        yield from simulated(study, said, default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 4000), page=page)
     for trial in (_margins(), _tests(), _guards(), _silence()):
         yield from trial.claims()
 
@@ -245,8 +245,8 @@ def _margins() -> Trial:
         draw=pair,
         methods={"t": shown},
         said=said,
-        settings=settings[:3],
-        more=settings[3:],
+        settings=settings[:1],
+        more=settings[1:],
         default="t",
         page=TWO_PAGE,
         runs=(200, 4000),
@@ -276,8 +276,8 @@ def _tests() -> Trial:
         draw=pair,
         methods={name: partial(call, name) for name in names},
         said=said,
-        settings=settings[:2],
-        more=settings[2:],
+        settings=settings[:1],
+        more=settings[1:],
         default="sign-flip",
         page=TWO_PAGE,
         runs=(200, 4000),
@@ -319,7 +319,7 @@ def _guards() -> Trial:
         more=settings[2:],
         default="guard by group",
         page=GUARD_PAGE,
-        runs=(120, 2000),
+        runs=(90, 2000),
     )
 
 

@@ -91,7 +91,7 @@ def claims() -> Iterator[Claim]:
             OF_TABLES,
         ),
     ):
-        yield from simulated(study, said, default_of(study, laws[0], said), quick=runs_of(laws[:2], 300), full=runs_of(laws, 6000))
+        yield from simulated(study, said, default_of(study, laws[0], said), quick=runs_of(laws[:1], 300), full=runs_of(laws, 6000))
 
 
 def shares(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -66,7 +66,7 @@ def claims() -> Iterator[Claim]:
     for family, side, said in (("a paired difference", "two", TWO_SIDED), ("a lower bound of a paired difference", "lower", LOWER)):
         yield from declared("coverage", family, said, default, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     study = Study(family="a paired difference of many items", draw=draw, truth=truth, interval=of_sample, slow=SLOW)
-    yield from simulated(study, LARGER, default, quick=runs_of(MORE[3:4], 400), full=runs_of(MORE, 4000), page=TWO_PAGE)
+    yield from simulated(study, LARGER, default, quick=runs_of(MORE[3:4], 250), full=runs_of(MORE, 4000), page=TWO_PAGE)
     yield from paired_scores.claims()
     yield from paired_tables.claims()
 

@@ -70,7 +70,7 @@ def claims() -> Iterator[Claim]:
             Study(family="a paired difference of scores", draw=scores, truth=lambda s: 0.0, interval=of_scores, slow=SLOW),
             SCORES,
             OF_SCORES,
-            4,
+            2,
         ),
         (
             Study(family="a paired difference of ratios", draw=ratios, truth=lambda s: -0.02, interval=of_ratios, slow=SLOW),
@@ -81,7 +81,7 @@ def claims() -> Iterator[Claim]:
         (Study(family="a paired difference of AUCs", draw=curves, truth=between, interval=of_curves, slow=SLOW), CURVES, OF_CURVES, 1),
     ):
         yield from simulated(
-            study, said, default_of(study, laws[0], said), quick=runs_of(laws[:few], 400), full=runs_of(laws, 6000), page=TWO_PAGE
+            study, said, default_of(study, laws[0], said), quick=runs_of(laws[:few], 300), full=runs_of(laws, 6000), page=TWO_PAGE
         )
 
 

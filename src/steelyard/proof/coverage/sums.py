@@ -98,7 +98,7 @@ def claims() -> Iterator[Claim]:
     for family, of in QUANTITIES.items():
         study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.metric), slow=SLOW)
         default = default_of(study, of.settings[0], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(of.settings[:1], 400), full=runs_of(of.settings, 4000))
+        yield from simulated(study, SAID[family], default, quick=runs_of(of.settings[:1], 250), full=runs_of(of.settings, 4000))
 
 
 def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:

@@ -101,7 +101,9 @@ def claims() -> Iterator[Claim]:
         metric, laws = parse(name), OF_ONE if name == "fbeta:2" else WHOLE
         study = Study(family=family, draw=draw, truth=partial(truth, name), interval=partial(interval, metric), slow=SLOW)
         default = default_of(study, laws[0], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:2], 120), full=runs_of(laws, 1500))
+        telling = 0 if name == "balanced_accuracy" else 1  # rare classes, but where the shortest interval of a posterior is slow for them
+        quick = runs_of(laws[telling : telling + 1], 120)
+        yield from simulated(study, SAID[family], default, quick=quick, full=runs_of(laws, 1500))
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> Counts:

@@ -113,7 +113,7 @@ def _outcomes() -> Trial:
         more=tuple({**base, "discordance": psi, "drop": drop} for psi in (0.04, 0.2) for drop in (0.0, THETA)),
         default=default_rule(True),
         page=PAGE,
-        runs=(300, 3000),
+        runs=(200, 3000),
     )
 
 
@@ -129,7 +129,7 @@ def _sprt_misled() -> Trial:
         settings=({"items": 1500, "discordance": 0.1, "drop": THETA},),
         default="",
         page=PAGE,
-        runs=(300, 3000),
+        runs=(200, 3000),
     )
 
 

@@ -71,7 +71,7 @@ def _labels() -> Trial:
         more=({"n": 20}, {"n": 100}, {"n": 500}, {"n": 100, "drop": 0.08}, {"n": 500, "drop": 0.03}),
         default=asked.choose("test", None, names, "a label metric"),
         page=PAGE,
-        runs=(80, 1000),
+        runs=(60, 1000),
     )
 
 
@@ -126,9 +126,9 @@ def _auc() -> Trial:
         draw=lambda rng, setting: ranked(rng, int(setting["n"]), float(setting.get("drop", 0.0))),
         methods={name: partial(calls, name) for name in names},
         said=alike(names, "size", "false alarms of about 5% or fewer", high=0.06) | alike(names, "power", FINDS, low=0.4),
-        settings=({"n": 50}, {"n": 200}, {"n": 200, "drop": 0.5}),
-        more=({"n": 25}, {"n": 100}, {"n": 500}, {"n": 500, "drop": 0.3}),
+        settings=({"n": 50}, {"n": 200, "drop": 0.5}),
+        more=({"n": 200}, {"n": 25}, {"n": 100}, {"n": 500}, {"n": 500, "drop": 0.3}),
         default="delong-wilson",
         page=PAGE,
-        runs=(600, 10_000),
+        runs=(300, 10_000),
     )
