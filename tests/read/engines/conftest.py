@@ -189,6 +189,7 @@ class Engine:
     def __init__(self, name: str, home: Path, place: Any) -> None:
         self.name, self.home, self.place = name, home, place
         self._frames: dict[str, Any] = {}
+        self._writer: Any = None  # of DuckDB, which takes longer to start than to write
         self.schema = f"test_{secrets.token_hex(4)}"
         if name == "postgresql":
             self.execute(f"CREATE SCHEMA {self.schema}")
@@ -203,8 +204,8 @@ class Engine:
             return table
         named = self.named(table)
         declared = ", ".join(f"{self.quoted(name)} {TYPES[self.name][kind]}" for name, kind in types.items())
-        self.execute(f"CREATE TABLE {named} ({declared})")
         with self.connect() as con:
+            con.execute(f"CREATE TABLE {named} ({declared})")
             if rows and self.name == "duckdb":  # which takes long for rows one by one
                 columns = ", ".join(f"unnest(${place + 1})" for place in range(len(types)))
                 con.execute(f"INSERT INTO {named} SELECT {columns}", [list(column) for column in zip(*rows, strict=True)])
@@ -229,11 +230,13 @@ class Engine:
             from steelyard.read.engines.spark import spark_source
 
             return spark_source(self._frames[table], columns, name=table)
+        self._let_go()
         from steelyard.read.engines.database import open_database
 
         return open_database(self.url(table), columns)
 
     def url(self, table: str) -> str:
+        self._let_go()
         base = self.place if self.name == "postgresql" else f"{self.name}:///{quote(str(self.place))}"
         return f"{base}?table={quote(self.named(table))}"
 
@@ -252,13 +255,24 @@ class Engine:
             import duckdb as driver  # type: ignore[no-redef]
         else:
             import psycopg as driver  # type: ignore[no-redef]
-        con = driver.connect(str(self.place))
+        con = self._writer or driver.connect(str(self.place))
+        if self.name == "duckdb":
+            self._writer = con
+            con.begin()  # type: ignore[attr-defined]
         try:
-            if self.name == "duckdb":
-                con.begin()  # type: ignore[attr-defined]
             yield con
+        except BaseException:
+            self._let_go()
+            raise
         finally:
-            con.close()
+            if self._writer is None:
+                con.close()
+
+    def _let_go(self) -> None:
+        """Without the connection that writes, which would keep readers away."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     @staticmethod
     def quoted(name: str) -> str:
