@@ -38,19 +38,48 @@ for every in (4, 3):
         data = pd.DataFrame({"inputs": asked, "truth": ["a"] * 60, "outputs": ["a" if i % every else "b" for i in range(60)]})
         metric = make_metric(eval_fn=exact, greater_is_better=True, name="exact")
         mlflow.models.evaluate(data=data, targets="truth", predictions="outputs", extra_metrics=[metric])
-        table = {"id": [f"q{i}" for i in range(60)], "truth": ["ab"[i % 2] for i in range(60)]}
-        table["prediction"] = ["ab"[i % every % 2] for i in range(60)]
-        mlflow.log_table(table, "tables/plain.json")
-        mlflow.log_table(pd.DataFrame(table), "tables/plain.parquet")
-        mlflow.log_table({"note": ["x", "y"]}, "notes.json")
-        mlflow.log_text("no table at all", "text.json")
         print("run", run.info.run_id, file=sys.stderr)
 """
+TABLE = "eval_results_table.json"
 
 
 @pytest.fixture(scope="module")
 def runs(mlflow_server: dict[str, Any]) -> list[str]:  # noqa: F811
-    """Two runs with tables, logged by MLflow itself."""
+    """Two runs with tables, logged by its client; the first table of each as `mlflow.models.evaluate` logs it."""
+    import pandas as pd
+
+    there, found = client(mlflow_server["url"]), []
+    with silent():
+        experiment = there.create_experiment("tables")
+        for every in (4, 3):
+            run = there.create_run(experiment, run_name=f"every {every}").info.run_id
+            outputs = ["a" if i % every else "b" for i in range(N)]
+            evaluated = {"inputs": [f"what is {i}?" for i in range(N)], "truth": ["a"] * N, "outputs": outputs}
+            there.log_table(run, pd.DataFrame({**evaluated, "exact/score": [float(each == "a") for each in outputs]}), TABLE)
+            table = {"id": [f"q{i}" for i in range(N)], "truth": ["ab"[i % 2] for i in range(N)]}
+            table["prediction"] = ["ab"[i % every % 2] for i in range(N)]
+            there.log_table(run, table, "tables/plain.json")
+            there.log_table(run, pd.DataFrame(table), "tables/plain.parquet")
+            there.log_table(run, {"note": ["x", "y"]}, "notes.json")
+            there.log_text(run, "no table at all", "text.json")
+            there.set_terminated(run)
+            found.append(run)
+    return found
+
+
+@pytest.mark.long
+def test_a_table_is_as_mlflow_evaluates_it(runs: list[str], mlflow_server: dict[str, Any]) -> None:  # noqa: F811
+    """The tables above are those of `mlflow.models.evaluate`, in every byte and in what the run says of them."""
+    there = client(mlflow_server["url"])
+    for logged, evaluated in zip(runs, evaluated_runs(mlflow_server), strict=True):
+        with silent():
+            texts = [Path(there.download_artifacts(run, TABLE)).read_bytes() for run in (logged, evaluated)]
+            said = [json.loads(there.get_run(run).data.tags["mlflow.loggedArtifacts"]) for run in (logged, evaluated)]
+        assert texts[0] == texts[1]
+        assert [entry for entry in said[0] if entry["path"] == TABLE] == said[1]
+
+
+def evaluated_runs(mlflow_server: dict[str, Any]) -> list[str]:  # noqa: F811
     env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "PYTHONWARNINGS": "ignore"}
     made = subprocess.run(
         [sys.executable, "-c", LOGGING, mlflow_server["url"]], env=env, capture_output=True, text=True, check=False, timeout=300
