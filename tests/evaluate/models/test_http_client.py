@@ -249,7 +249,23 @@ def certificate(tmp_path: Path) -> Path:
         pytest.skip("openssl makes the certificate")
     key, found = tmp_path / "key.pem", tmp_path / "certificate.pem"
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:model.example"]
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-keyout", str(key), "-out", str(found), *names]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        str(key),
+        "-out",
+        str(found),
+        *names,
+    ]
     subprocess.run(made, check=True, capture_output=True)
     found.write_text(found.read_text() + key.read_text())
     return found

@@ -21,7 +21,6 @@ from steelyard.read.engines import memory as allowance
 from steelyard.read.engines.duckdb_table import connect
 from steelyard.read.engines.memory import memory_of, working
 
-
 ROWS = 220_000  # more than are read as items
 
 
