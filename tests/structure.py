@@ -18,11 +18,14 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any, TypeVar
 
 SOURCE = Path(__file__).parents[1] / "src"
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 QUOTED_COMMAND = re.compile(r"\b(steelyard \w+|pytest|lm_eval|command:).*")  # a whole command to run is no parameter to pass
 ERROR = re.compile(r"(Error|Degenerate)$")
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 class Tree:
@@ -32,7 +35,7 @@ class Tree:
         self.root = source / "steelyard"
         self.modules = {self.name(path): path for path in sorted(self.root.rglob("*.py"))}
         self._parsed: dict[str, ast.Module] = {}
-        self._nodes: dict[str, list[ast.AST]] = {}
+        self._nodes: dict[str, dict[type[ast.AST], list[Any]]] = {}
 
     def name(self, path: Path) -> str:
         parts = path.relative_to(self.root.parent).with_suffix("").parts
@@ -52,22 +55,25 @@ class Tree:
             if collecting:
                 gc.enable()
 
-    def nodes(self, module: str) -> list[ast.AST]:
-        """Everything in a module, walked once; not that a name is loaded or stored, which is a third of it."""
+    def nodes(self, module: str, *kinds: type[Node]) -> list[Node]:
+        """Every node of these kinds in a module, which is walked once."""
         if module not in self._nodes:
             self._nodes[module] = self._walk(module)
-        return self._nodes[module]
+        found = self._nodes[module]
+        return [node for kind in kinds for node in found.get(kind, ())]
 
-    def _walk(self, module: str) -> list[ast.AST]:
-        found: list[ast.AST] = [self.parsed(module)]
+    def _walk(self, module: str) -> dict[type[ast.AST], list[Any]]:
+        found: list[Any] = [self.parsed(module)]
         for node in found:  # grows as it is walked
-            for field in node._fields:
-                value = getattr(node, field, None)
+            for value in node.__dict__.values():
                 if isinstance(value, list):
                     found += [each for each in value if isinstance(each, ast.AST)]
-                elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                elif isinstance(value, ast.AST):
                     found.append(value)
-        return found
+        kinds: dict[type[ast.AST], list[Any]] = {}
+        for node in found:
+            kinds.setdefault(type(node), []).append(node)
+        return kinds
 
     def room(self, module: str) -> str:
         """The folder below the package, or the module at its root."""
@@ -76,17 +82,15 @@ class Tree:
     def imports(self, module: str) -> set[str]:
         """The modules of the package that one imports, at its head or inside functions; not what only types need."""
         found: set[str] = set()
-        for_types = [node for node in self.nodes(module) if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"]
+        for_types = [node for node in self.nodes(module, ast.If) if getattr(node.test, "id", "") == "TYPE_CHECKING"]
         apart = {each for node in for_types for each in ast.walk(node)}
-        for node in self.nodes(module):
-            if node in apart:
-                continue
-            if isinstance(node, ast.Import):
-                found |= {each.name for each in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                for each in node.names:
-                    whole = f"{node.module}.{each.name}"
-                    found.add(whole if whole in self.modules else node.module)
+        for node in self.nodes(module, ast.Import):
+            found |= {each.name for each in node.names if node not in apart}
+        for source in self.nodes(module, ast.ImportFrom):
+            if source.module and source not in apart:
+                for each in source.names:
+                    whole = f"{source.module}.{each.name}"
+                    found.add(whole if whole in self.modules else source.module)
         return (found & set(self.modules)) - {module}
 
 
@@ -95,6 +99,7 @@ class Tree:
 
 # Names of the catalogue that are words for other things too: a policy, a column, a reducer. They count where a metric is asked.
 WORDS = {"error", "ratio", "mean", "precision", "recall"}
+LITERALS: tuple[type[ast.expr], ...] = (ast.Tuple, ast.List, ast.Set, ast.Dict)  # what can hold two names or more
 RATES = {"precision", "recall", "specificity"}  # also what a plan is told: options of a command and a function
 ABOUT_A_METRIC = re.compile(r"(?<![a-z])(metric|metrics|base|quantity)(?![a-z])")
 
@@ -121,22 +126,20 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
     for module in tree.modules:
         if tree.room(module) in ("metrics", "proof") or ".read.logs." in module:
             continue  # claims are about named metrics; logs have the names of other tools
-        whole = tree.nodes(module)
         passed = {
             id(each)
-            for node in whole
-            if isinstance(node, ast.Call)
-            for keyword in node.keywords
+            for call in tree.nodes(module, ast.Call)
+            for keyword in call.keywords
             if keyword.arg == "metric"
             for each in ast.walk(keyword.value)
         }
         compared: set[int] = set()
-        for node in (each for each in whole if isinstance(each, ast.Compare)):
+        for node in tree.nodes(module, ast.Compare):
             compared |= {id(inside) for inside in ast.walk(node)}
             if _asks_a_metric(node, names):
                 found.append(f"{module}:{node.lineno}")
         compared |= passed
-        loose = (node for node in whole if id(node) not in compared)
+        loose = (node for kind in LITERALS for node in tree.nodes(module, kind) if id(node) not in compared)
         found += [f"{module}:{node.lineno}" for node in loose if _lists_metrics(_members(node), names)]
     return sorted(set(found))
 
@@ -175,16 +178,15 @@ def base_asked(tree: Tree) -> list[str]:
         f"{module}:{node.lineno}"
         for module in tree.modules
         if tree.room(module) != "metrics"
-        for node in tree.nodes(module)
-        if isinstance(node, ast.Compare)
-        and any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
+        for node in tree.nodes(module, ast.Compare)
+        if any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
         and not any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in node.comparators)  # where codes begin
     )
 
 
 def shared_class_names(tree: Tree) -> dict[str, int]:
     """Names that more than one class of the tree has."""
-    counted = Counter(node.name for module in tree.modules for node in tree.nodes(module) if isinstance(node, ast.ClassDef))
+    counted = Counter(node.name for module in tree.modules for node in tree.nodes(module, ast.ClassDef))
     return {name: times for name, times in sorted(counted.items()) if times > 1}
 
 
@@ -234,9 +236,8 @@ def flags_told_to_python(tree: Tree) -> list[str]:
         f"{module}:{node.lineno}"
         for module in tree.modules
         if not tree.room(module).startswith(("cli", "pytest"))
-        for node in tree.nodes(module)
-        if isinstance(node, ast.Call)
-        and ERROR.search(_called(node))
+        for node in tree.nodes(module, ast.Call)
+        if ERROR.search(_called(node))
         and any(FLAG.search(QUOTED_COMMAND.sub("", text)) for text in _texts(node))
     )
 
@@ -272,8 +273,8 @@ def handlers_of_degenerate(tree: Tree) -> list[str]:
     return sorted(
         f"{module}:{node.lineno}"
         for module in tree.modules
-        for node in tree.nodes(module)
-        if isinstance(node, ast.ExceptHandler) and node.type is not None and "Degenerate" in ast.dump(node.type)
+        for node in tree.nodes(module, ast.ExceptHandler)
+        if node.type is not None and "Degenerate" in ast.dump(node.type)
     )
 
 
@@ -312,8 +313,8 @@ def private_between_verbs(tree: Tree) -> list[str]:
     found = []
     for module in tree.modules:
         verb = module.split(".")[2:3] if module.startswith("steelyard.questions.") else []
-        for node in tree.nodes(module) if verb else ():
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("steelyard.questions."):
+        for node in tree.nodes(module, ast.ImportFrom) if verb else ():
+            if node.module and node.module.startswith("steelyard.questions."):
                 names = {each.name for each in node.names} - public
                 found += [f"{module}: {name} of {node.module}" for name in names if node.module.split(".")[2:3] != verb]
     return sorted(found)

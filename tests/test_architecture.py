@@ -83,14 +83,10 @@ def the_tree_is_let_go() -> Iterator[None]:
 @cache
 def imports(path: Path) -> list[tuple[str, int]]:
     """Every module imported anywhere in a file, lazily or not, with its line."""
-    found = []
-    for node in tree().nodes(tree().name(path)):
-        if isinstance(node, ast.Import):
-            found += [(alias.name, node.lineno) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            found += [(name, node.lineno) for name in names]
-    return found
+    module = tree().name(path)
+    whole = [(alias.name, node.lineno) for node in tree().nodes(module, ast.Import) for alias in node.names]
+    sources = [node for node in tree().nodes(module, ast.ImportFrom) if node.module]
+    return whole + [(f"{node.module}.{alias.name}", node.lineno) for node in sources for alias in node.names]
 
 
 def arrows(path: Path) -> Iterator[tuple[str, str, int]]:
@@ -357,8 +353,8 @@ def test_the_main_roads_are_shorter_than_those_of_0_1_0() -> None:
 def test_options_and_rules_hold_no_warnings() -> None:
     """What is said beside an answer is collected beside the options and travels with the result; options are frozen and say nothing."""
     for module in tree().modules:
-        for node in tree().nodes(module):
-            if isinstance(node, ast.ClassDef) and re.search(r"(Options|Rule)$", node.name):
+        for node in tree().nodes(module, ast.ClassDef):
+            if re.search(r"(Options|Rule)$", node.name):
                 fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
                 held = [ast.unparse(each) for each in fields if re.search(r"\b(list|dict|set|Warnings)\b", ast.unparse(each.annotation))]
                 assert not held, f"{module}.{node.name} holds {held}"
