@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DIGITS = 12
 _TIE = 9  # decimals: what is as near to half as that is half
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
 def steady(x: float) -> float:
@@ -48,6 +49,8 @@ def power_of_ten(x: float) -> int:
 
 def steadied(value: Any) -> Any:
     """The same with every float in it steady: in dataclasses, mappings, lists and tuples, as deep as they go."""
+    if type(value) in _AS_THEY_ARE:  # most of a result, so it is asked first
+        return value
     if isinstance(value, float):
         return steady(value)
     if is_dataclass(value) and not isinstance(value, type):

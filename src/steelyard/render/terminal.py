@@ -36,7 +36,7 @@ def harmless(text: str) -> str:
     >>> print(harmless("red \x1b[31m"))
     red \x1b[31m
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # no character of `_OBEYED` is
         return text
     return "".join(_shown(c) if unicodedata.category(c) in _OBEYED and c not in _JOINERS else c for c in text)
 

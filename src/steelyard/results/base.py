@@ -145,7 +145,15 @@ class ResultPart(Plain, Mapping[str, Any]):
         return f"{type(self).__name__}({said})"
 
     def __getitem__(self, key: str) -> Any:
-        return dict(self._said())[key]
+        for name, said, default in _of(type(self)).said:
+            if said == key:
+                value = getattr(self, name)
+                if default is MISSING or not (value is default or value == default):
+                    return value
+                break
+        if key in self.ALSO:
+            return getattr(self, key)
+        raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
         return (key for key, _ in self._said())
