@@ -237,8 +237,7 @@ def flags_told_to_python(tree: Tree) -> list[str]:
         for module in tree.modules
         if not tree.room(module).startswith(("cli", "pytest"))
         for node in tree.nodes(module, ast.Call)
-        if ERROR.search(_called(node))
-        and any(FLAG.search(QUOTED_COMMAND.sub("", text)) for text in _texts(node))
+        if ERROR.search(_called(node)) and any(FLAG.search(QUOTED_COMMAND.sub("", text)) for text in _texts(node))
     )
 
 
