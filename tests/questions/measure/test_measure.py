@@ -1148,27 +1148,24 @@ def ask(metric: str, **options: Any) -> sy.Measurement:
     return sy.measure(frame, metric=metric, **({"positive": 1} if needs_class else {}), **options)
 
 
-@every(  # every method with both sides, though not of every metric
+@every(  # two-sided and one of the others: every method has both, though not of every metric
     ("metric", "method", "side"),
     [
-        (metric, method, side)
+        (metric, method, ("lower", "upper")[(turn + place) % 2])
         for turn, (metric, methods) in enumerate(METHODS.items())
         for place, method in enumerate(methods)
-        for side in ("two", ("lower", "upper")[(turn + place) % 2])
     ],
 )
 def test_every_method_of_every_metric(metric: str, method: str, side: str) -> None:
-    m = ask(metric, interval=method, side=side, draws=150, confidence_level=0.9)
-    assert m.interval is not None, m.warnings
-    assert (m.interval.method, m.interval.side, m.interval.confidence_level) == (method, side, 0.9)
-    # the redrawn calibration error lies above the observed one (noise adds to it), so its quantiles may all do so
-    sound(m, contains=method not in ("percentile", "bca") and not (metric == "ece" and method == "studentized"))
-    low, high = m.row.interval.low, m.row.interval.high
-    if side != "two" and method != "hdi":  # the shortest interval has no fixed share in its tails
-        both = ask(metric, interval=method, draws=150, confidence_level=0.8).interval
-        assert both is not None
-        one, other = (low, both.low) if side == "lower" else (high, both.high)
-        assert one == pytest.approx(other, abs=1e-9)  # a one-sided bound at 90% is the end of the two-sided 80%
+    one, both = (ask(metric, interval=method, side=way, draws=150, confidence_level=level) for way, level in ((side, 0.9), ("two", 0.8)))
+    for m, way, level in ((one, side, 0.9), (both, "two", 0.8)):
+        assert m.interval is not None, m.warnings
+        assert (m.interval.method, m.interval.side, m.interval.confidence_level) == (method, way, level)
+        # the redrawn calibration error lies above the observed one (noise adds to it), so its quantiles may all do so
+        sound(m, contains=method not in ("percentile", "bca") and not (metric == "ece" and method == "studentized"))
+    if method != "hdi":  # the shortest interval has no fixed share in its tails
+        ends = [m.row.interval.low if side == "lower" else m.row.interval.high for m in (one, both)]
+        assert ends[0] == pytest.approx(ends[1], abs=1e-9)  # a one-sided bound at 90% is the end of the two-sided 80%
 
 
 @every("metric", METHODS)

@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Nights:
     """A suite of small tasks whose items leave their usual answer now and then, run night after night."""
 
-    def __init__(self, tasks: int = 3, items: int = 80, runs: int = 3, noise: float = 0.02, seed: int = 1, head: str = BUDGET) -> None:
+    def __init__(self, tasks: int = 2, items: int = 80, runs: int = 3, noise: float = 0.02, seed: int = 1, head: str = BUDGET) -> None:
         self.rng, self.noise, self.tasks, self.count = np.random.default_rng(seed), noise, tasks, 0
         self.usual = [(self.rng.random(items) < 0.8).astype(float) for _ in range(tasks)]
         self.ids = [f"q{i}" for i in range(items)]
@@ -83,13 +83,17 @@ class Nights:
     def several(self, many: int) -> list[Suite]:
         return [self.night() for _ in range(many)]
 
+    def until(self, verdict: str, most: int = 8) -> Suite:
+        """The first night whose series comes to a verdict."""
+        return next(one for _ in range(most) if (one := self.night()).nights is not None and one.nights.verdict == verdict)
+
 
 # ---- the colour --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_loss_at_one_task_turns_the_suite_red_until_it_is_acknowledged() -> None:
     nights = Nights()
-    assert [one.verdict for one in nights.several(8)] == ["pass"] * 8
+    assert [one.verdict for one in nights.several(6)] == ["pass"] * 6
     nights.break_items(1, 15)
     found = nights.several(5)
     first = next(i for i, one in enumerate(found) if one.verdict == "regression")
@@ -102,7 +106,7 @@ def test_a_loss_at_one_task_turns_the_suite_red_until_it_is_acknowledged() -> No
     assert red.nights.evidence >= red.nights.line == 365
     assert [row["counts_as"] for row in red.rows][1] == "regression"
     assert red.nights.since is not None
-    assert int(red.nights.since["night"][1:]) <= 9  # the chart may have left 0 before
+    assert int(red.nights.since["night"][1:]) <= 7  # the chart may have left 0 before
     assert all(one.verdict == "regression" for one in found[first:])
     later = found[-1]
     assert later.nights is not None
@@ -111,25 +115,25 @@ def test_a_loss_at_one_task_turns_the_suite_red_until_it_is_acknowledged() -> No
     assert "not acknowledged" in later.conclusion
     done = sy.acknowledge(accept=True, reason="intended", history=URL)
     assert (done.how, done.since["night"], done.named) == ("accept", red.nights.since["night"], ("t1 m",))
-    assert [one.verdict for one in nights.several(4)] == ["pass"] * 4
+    assert [one.verdict for one in nights.several(3)] == ["pass"] * 3
 
 
 def test_a_cause_that_is_gone_goes_back_to_the_nights_before() -> None:
     nights = Nights()
-    nights.several(6)
+    nights.several(4)
     kept = nights.usual[1]
     nights.break_items(1, 15)
-    assert nights.several(4)[-1].verdict == "regression"
+    assert nights.until("regression", 4).verdict == "regression"
     nights.usual[1] = kept
     assert nights.night().verdict == "regression"  # still: nobody has said that it is fixed
     sy.acknowledge("main", fixed=True, reason="rolled back", history=URL)
-    assert [one.verdict for one in nights.several(4)] == ["pass"] * 4
+    assert [one.verdict for one in nights.several(3)] == ["pass"] * 3
     nights.break_items(1, 15)
-    assert nights.several(4)[-1].verdict == "regression"
+    assert nights.until("regression", 4).verdict == "regression"
 
 
 def test_what_one_night_shows_is_unconfirmed() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(3)
     usual = nights.usual[0]
     nights.break_items(0, 6)
@@ -145,9 +149,9 @@ def test_what_one_night_shows_is_unconfirmed() -> None:
 
 def test_few_items_lost_for_good_are_changed_not_a_regression() -> None:
     nights = Nights(tasks=3, items=100, noise=0.002)
-    nights.several(10)
+    nights.several(8)
     nights.break_items(2, 3)
-    found = nights.several(8)
+    found = nights.several(7)
     changed = [one for one in found if one.nights is not None and one.nights.verdict == "changed"]
     assert len(changed) == 1
     assert changed[0].verdict == "pass"
@@ -164,19 +168,18 @@ def test_changed_is_a_doubt_where_there_is_a_theta(more: str, word: str) -> None
     nights = Nights(tasks=3, items=100, noise=0.002)
     nights.more = dict.fromkeys(range(3), more)
     nights.write_suite()
-    nights.several(10)
+    nights.several(8)
     nights.break_items(2, 3)
-    found = next(one for one in nights.several(8) if one.nights is not None and one.nights.verdict == "changed")
-    assert found.verdict == word
+    assert nights.until("changed").verdict == word
 
 
 def test_about_runs_a_change_is_a_regression() -> None:
-    nights = Nights(tasks=3, items=100, noise=0.002)
-    nights.more = dict.fromkeys(range(3), 'target = "runs"')
+    nights = Nights(items=100, noise=0.002)
+    nights.more = dict.fromkeys(range(2), 'target = "runs"')
     nights.write_suite()
-    nights.several(10)
-    nights.break_items(2, 3)
-    assert nights.several(8)[-1].verdict == "regression"
+    nights.several(5)
+    nights.break_items(1, 3)
+    assert nights.until("regression").verdict == "regression"
     nights.more = {0: 'target = "runs"'}
     nights.write_suite()
     with pytest.raises(UsageError, match="about items and about runs"):
@@ -221,7 +224,7 @@ def test_the_run_of_the_pipeline_tells_nights_apart(name: str, monkeypatch: pyte
 
 
 def test_elsewhere_the_files_tell_nights_apart() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.night(night=None)
     same = sy.check_suite("suite.toml", history=URL)
     assert same.nights is not None
@@ -233,7 +236,7 @@ def test_elsewhere_the_files_tell_nights_apart() -> None:
 
 
 def test_a_pull_request_is_no_night(monkeypatch: pytest.MonkeyPatch) -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.night()
     monkeypatch.setenv("GITHUB_EVENT_NAME", "pull_request")
     found = nights.night()
@@ -248,7 +251,7 @@ def test_a_pull_request_is_no_night(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_budget_without_a_series_is_judged_by_itself() -> None:
-    nights = Nights(tasks=2, head="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
+    nights = Nights(head="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
     found = nights.night()
     assert found.nights is None
     assert any("names no series" in warning for warning in found.warnings)
@@ -258,7 +261,7 @@ def test_a_budget_without_a_series_is_judged_by_itself() -> None:
 
 
 def test_two_series_in_one_history_do_not_meet() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(3)
     found = nights.night(series="weekly", night="n1")
     assert found.nights is not None
@@ -331,7 +334,7 @@ def test_a_run_that_stopped_early_is_refused() -> None:
 
 
 def test_what_has_no_items_is_refused() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.write()
     text = Path("suite.toml").read_text(encoding="utf-8").replace('result = "t1.csv"', "value = 0.8")
     Path("suite.toml").write_text(text, encoding="utf-8")
@@ -353,7 +356,7 @@ def test_a_metric_that_is_no_mean_over_items_is_refused() -> None:
 
 
 def test_another_spec_or_protocol_is_refused_and_nothing_is_stored() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(2)
     nights.more = {0: 'protocol = {shots = "5"}'}
     nights.write_suite()
@@ -380,7 +383,7 @@ def test_a_task_twice_is_refused() -> None:
 
 
 def test_a_score_that_is_no_number_is_refused_and_nothing_is_stored() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.night()
     nights.write()
     text = Path("t0.csv").read_text(encoding="utf-8")
@@ -492,7 +495,7 @@ def test_items_that_fell_have_the_names_of_tonights_run_where_ids_are_hashed_and
     hashed.write_text('ids = "hashed"\n', encoding="utf-8")
     nights.several(4)
     nights.break_items(1, 15)
-    red = next(one for one in nights.several(5) if one.nights is not None and one.nights.alarm)
+    red = nights.until("regression", 5)
     assert red.nights is not None
     again = sy.check_suite("suite.toml", history=URL, night=red.nights.night)  # the decision of then, as it was stored
     for found in (red, again):
@@ -533,7 +536,7 @@ def test_lower_is_better_is_turned() -> None:
 
 
 def test_a_reference_that_is_recorded_again_starts_the_series_anew() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(5)
     nights.break_items(0, 30)
     assert nights.several(3)[-1].verdict == "regression"
@@ -550,7 +553,7 @@ def test_a_reference_that_is_recorded_again_starts_the_series_anew() -> None:
 
 
 def test_a_deterministic_model_counts_once_per_commit() -> None:
-    nights = Nights(tasks=2, noise=0.0, runs=1)
+    nights = Nights(noise=0.0, runs=1)
     for j in range(2):
         sy.record(nights.rows(nights.run(j)), task=f"t{j}", model="m", update=True, reason="x", deterministic=True)
     # without git there is no commit, and every night counts
@@ -661,7 +664,7 @@ def test_a_deterministic_model_cannot_confirm() -> None:
 
 def test_replaying_gives_the_same_numbers_whatever_became_of_the_state() -> None:
     nights = Nights()
-    made = nights.several(6)
+    made = nights.several(4)
     nights.break_items(1, 15)
     made += nights.several(3)
     sy.acknowledge(fixed=True, reason="x", history=URL)
@@ -697,7 +700,7 @@ def test_a_kill_before_the_end_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -
             sy.check_suite("suite.toml", history=URL, night="tonight")
     with open_history(URL) as store:
         assert len(events_of(store, "main")) == 3
-        assert store.runs()[2] == 6
+        assert store.runs()[2] == 4
     found = sy.check_suite("suite.toml", history=URL, night="tonight")
     assert found.nights is not None
     assert (found.nights.nights, found.nights.retry) == (3, False)
@@ -736,7 +739,7 @@ def test_an_older_history_is_brought_up_to_date_and_keeps_its_runs() -> None:
     with sqlite3.connect("runs.db") as con:
         many = con.execute("SELECT COUNT(*) FROM steelyard_runs").fetchone()[0]
     con.close()
-    Nights(tasks=2).night()
+    Nights().night()
     with open_history(URL) as store:
         assert store.runs()[2] == many + 2
         assert len(nights_of(store, "main")) == 2
@@ -754,7 +757,7 @@ def test_a_clock_that_goes_back_changes_no_order() -> None:
 
 
 def test_another_budget_counts_from_then_on() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(2)
     nights.write_suite('budget = {series = "main", false_alarms_per_year = 0.1, runs_per_year = 52}')
     found = nights.night()
@@ -769,7 +772,7 @@ def test_another_budget_counts_from_then_on() -> None:
 
 
 def test_an_acknowledgement_needs_a_regression_a_word_and_a_reason() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     nights.several(2)
     with pytest.raises(UsageError, match="No regression stands"):
         sy.acknowledge(accept=True, reason="x", history=URL)
@@ -843,7 +846,7 @@ def test_a_task_that_is_new_to_the_series_starts_with_its_recorded_runs() -> Non
 
 
 def test_the_answers_of_a_night_are_kept_once() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
 
     def written(answer: str) -> None:
         for j in range(2):
@@ -865,7 +868,7 @@ def test_the_answers_of_a_night_are_kept_once() -> None:
 
 
 def test_the_report_of_a_suite_draws_the_evidence_of_its_nights() -> None:
-    nights = Nights(tasks=2)
+    nights = Nights()
     first = nights.night()
     assert "alarm line" not in FORMATS["html"](first)  # one night is no course
     nights.several(4)
