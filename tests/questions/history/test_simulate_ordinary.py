@@ -30,7 +30,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ordinary")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        nights = Nights(runs=2, head='name = "plain"')
+        nights = Nights(tasks=3, runs=2, head='name = "plain"')
         for count in range(14):
             if count == 10:
                 nights.break_items(1, 15)
@@ -56,7 +56,7 @@ def test_a_budget_is_tried_before_it_is_adopted(stored: Path, monkeypatch: pytes
 
 def test_it_gives_what_nights_of_a_budget_would_have_given() -> None:
     """The same answers as nights of a series and as ordinary runs: the same evidence until the first alarm."""
-    nights = Nights(runs=2)
+    nights = Nights(tasks=3, runs=2)
     for count in range(8):
         nights.write()
         if count == 6:
