@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("tests/golden", "tests/test_docs.py")
 # Drawings, and examples whose last digits come out of exp, log and power. The slow ones show nothing that the others do not.
-CHOSEN = "golden or (test_shell_example and not learners.md and not certificate.md and not plan.md:465)"
+CHOSEN = "golden or (test_shell_example and not learners.md and not certificate.md and not bisect.md and not plan.md:465)"
 GLIBC = ("AVX512F", "AVX2", "FMA", "FMA4", "AVX")  # names of glibc 2.33 and later: what its exp, log and pow are chosen by
 PLAIN_BLAS = "Nehalem"  # SSE4.2: every processor that runs NumPy's wheels for x86-64 runs it
 
@@ -107,7 +107,8 @@ def main(words: Sequence[str]) -> int:
     print("kernels off:", *said, sep="\n  ", flush=True)
     if words == ["--show"]:
         return 0
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *TESTS, "-k", CHOSEN, *words]
+    # in one process: the other core has the examples of the docstrings, and a second worker would load all of it again
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS, "-k", CHOSEN, *words]
     return subprocess.run(argv, cwd=ROOT, env={**os.environ, **env}, check=False).returncode
 
 
