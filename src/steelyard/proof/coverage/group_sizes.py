@@ -319,7 +319,7 @@ def _guards() -> Trial:
         more=settings[2:],
         default="guard by group",
         page=GUARD_PAGE,
-        runs=(90, 2000),
+        runs=(120, 2000),
     )
 
 

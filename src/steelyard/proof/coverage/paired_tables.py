@@ -49,7 +49,7 @@ def claims() -> Iterator[Claim]:
         metric, laws = parse(name), SETTINGS[name]
         study = Study(family=family, draw=draw, truth=partial(truth, name), interval=partial(interval, metric), slow=SLOW)
         default = default_of(study, laws[1], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:1], 130), full=runs_of(laws, 2000), page=TWO_PAGE)
+        yield from simulated(study, SAID[family], default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 2000), page=TWO_PAGE)
 
 
 @cache

@@ -103,5 +103,5 @@ def _evidence() -> Trial:
         settings=({"runs before": NIGHTS // 2}, {"runs before": NIGHTS // 2, "drop": 1.0}),
         default="t-e-process",
         page=PAGE,
-        runs=(60, 1000),
+        runs=(100, 1000),
     )

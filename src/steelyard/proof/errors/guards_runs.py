@@ -45,7 +45,7 @@ def _scores() -> Trial:
         more=({"n": 20}, {"n": 200}, {"n": 200, "drop": 2.5}),
         default="paired guard",
         page=PAGE,
-        runs=(150, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -97,7 +97,7 @@ def _several_runs() -> Trial:
         more=({"n": 250, "shared": 0.0}, {"n": 250, "shared": 0.06}),
         default="paired guard",
         page=PAGE,
-        runs=(100, 1000),
+        runs=(150, 1000),
     )
 
 

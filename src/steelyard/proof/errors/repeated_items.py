@@ -81,7 +81,7 @@ def _opposed() -> Trial:
         said={(name, "size"): said[name] for name in NAMES},
         settings=(_unequal(30, RUNS[0]),),
         more=tuple(_unequal(n, runs) for n in (30, 100) for runs in RUNS if (n, runs) != (30, RUNS[0])),
-        runs=(80, 2000),
+        runs=(120, 2000),
     )
 
 
@@ -129,7 +129,7 @@ def _skewed() -> Trial:
         said={(name, "size"): said[name] for name in names},
         settings=({"n": 10}, {"n": 50}),
         more=tuple({"n": n} for n in (20, 100, 200, 500)),
-        runs=(120, 3000),
+        runs=(200, 3000),
     )
 
 
@@ -190,7 +190,7 @@ def _guard(family: str, draw: Any, settings: tuple[Setting, ...], more: tuple[Se
         said={("paired guard", "size"): held},
         settings=settings,
         more=more,
-        runs=(75, 1500),
+        runs=(100, 1500),
     )
 
 

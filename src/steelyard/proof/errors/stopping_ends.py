@@ -35,7 +35,7 @@ def _ends() -> Iterator[Claim]:
         said,
         default_rule(True),
         ends_held,
-        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 70},),
+        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 100},),
         full=tuple({"items": 1500, "discordance": psi, "drop": drop, "runs": 1000} for psi in (0.04, 0.1, 0.2) for drop in (0.0, THETA)),
     )
 
@@ -61,7 +61,7 @@ def _sequences() -> Iterator[Claim]:
         {method: ("the interval holds at every item at once", Band(low=0.95)) for method in SEQUENCES},
         "betting sequence",
         sequence_held,
-        quick=({"law": "right or wrong", "items": 100, "runs": 60},),
+        quick=({"law": "right or wrong", "items": 100, "runs": 100},),
         full=tuple({"law": law, "items": 1000, "runs": 1000} for law in ("right or wrong", "skewed")),
     )
 

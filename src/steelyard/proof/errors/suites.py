@@ -53,7 +53,7 @@ def claims() -> Iterator[Claim]:
         ("a suite of guards, the share of false calls", "size", DISCOVERY),
         ("a suite of guards, broken ones called", "power", POWERS),
     ):
-        quick = ({"guards": 20, "broken": 5, "shared": 0.0, "runs": 140},)
+        quick = ({"guards": 20, "broken": 5, "shared": 0.0, "runs": 200},)
         full = tuple(
             {"guards": m, "broken": b, "shared": shared, "runs": 2000}
             for m in (5, 20, 50)

@@ -71,7 +71,7 @@ def _labels() -> Trial:
         more=({"n": 20}, {"n": 100}, {"n": 500}, {"n": 100, "drop": 0.08}, {"n": 500, "drop": 0.03}),
         default=asked.choose("test", None, names, "a label metric"),
         page=PAGE,
-        runs=(60, 1000),
+        runs=(80, 1000),
     )
 
 

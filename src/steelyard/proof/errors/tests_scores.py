@@ -85,7 +85,7 @@ def _scores() -> Trial:
             {"n": 20, "law": "normal"},
             *({"n": n, "law": law, "drop": drop} for n in (10, 20, 40) for law in laws for drop in (0.0, 2.8)),
         ),
-        runs=(160, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -109,7 +109,7 @@ def _many_scores() -> Trial:
         | alike(names, "power", "finds 2.8 standard errors in four of five cases", low=0.75),
         settings=({"n": 100, "law": "normal"}, {"n": 100, "law": "normal", "drop": 2.8}),
         more=tuple({"n": n, "law": law, "drop": drop} for n in (100, 400) for law in ("normal", "t3") for drop in (0.0, 2.8)),
-        runs=(40, 1000),
+        runs=(60, 1000),
     )
 
 
@@ -138,7 +138,7 @@ def _skewed() -> Trial:
         said={(name, "size"): said[name] for name in names},
         settings=({"n": 20},),
         more=tuple({"n": n} for n in (10, 50)),
-        runs=(160, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -164,7 +164,7 @@ def _groups() -> Trial:
         | {(name, "power"): ("finds 2.8 standard errors about four times in five", Band(low=0.6)) for name in names},
         settings=({"groups": 10}, {"groups": 20, "drop": 2.8}),
         more=tuple({"groups": groups, "drop": drop} for groups in (20, 40) for drop in (0.0, 2.8)),
-        runs=(130, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -201,7 +201,7 @@ def _repeats() -> Trial:
         | {("bounded-t", "power"): ("finds 2.8 standard errors of the runs in two to three of five cases: the price", Band(low=0.35))},
         settings=(base, {**base, "drop": 2.8}),
         more=tuple({**base, "n": n, "drop": drop} for n in (40, 80) for drop in (0.0, 2.8)),
-        runs=(120, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -227,5 +227,5 @@ def _unequal() -> Trial:
         | {("bounded-t", "power"): ("finds 2.8 standard errors of the runs in two to three of five cases: the price", Band(low=0.35))},
         settings=(base, {**base, "drop": 2.8}),
         more=tuple({**base, "n": n, "drop": drop} for n in (40, 80) for drop in (0.0, 2.8)),
-        runs=(120, 1000),
+        runs=(200, 1000),
     )

@@ -99,7 +99,7 @@ def _auc_apart() -> Trial:
         more=({"n": 100}, {"n": 200}, {"n": 500, "drop": 0.5}),
         default="delong-wilson",
         page=PAGE,
-        runs=(120, 2000),
+        runs=(200, 2000),
     )
 
 
