@@ -142,13 +142,25 @@ def refused(answer: Answer, *parts: str) -> None:
     assert not left, left
 
 
+@pytest.fixture(scope="module")
+def recorded() -> dict[Path, bytes]:
+    """What a recorded reference is, file by file, once the first test has asked for it."""
+    return {}
+
+
 @pytest.fixture
-def on_record(steelyard: Command) -> None:
+def on_record(steelyard: Command, recorded: dict[Path, bytes]) -> None:
     """`m` is on record with nine of ten right; asked.txt is empty again."""
-    assert steelyard("run", "sums.toml", *TENTH, "-o", "ref.jsonl").code == 0
-    assert steelyard("record", "ref.jsonl", "--task", "sums", "--model", "m", "--deterministic").code == 0
-    for name in ("ref.jsonl", "ref.jsonl.run", "asked.txt"):
-        Path(name).unlink()
+    if not recorded:
+        before = {*Path().rglob("*")}
+        assert steelyard("run", "sums.toml", *TENTH, "-o", "ref.jsonl").code == 0
+        assert steelyard("record", "ref.jsonl", "--task", "sums", "--model", "m", "--deterministic").code == 0
+        for name in ("ref.jsonl", "ref.jsonl.run", "asked.txt"):
+            Path(name).unlink()
+        recorded |= {path: path.read_bytes() for path in Path().rglob("*") if path.is_file() and path not in before}
+    for path, content in recorded.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 # ---- bad tasks ---------------------------------------------------------------------------------------------------------
