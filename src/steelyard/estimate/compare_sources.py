@@ -435,6 +435,7 @@ def compare_large(
     if wanted is None and _holds(sources, ("truth", "prediction")):
         for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
             refuse_fractions(truths)
+    warnings.extend(said for source in sources for said in source.told_of_ids())
     warnings.extend(settle_pairing(met.report, asked.unmatched))
     found = joint_evidence(met.joint(asked.own.labels), metric, asked, warnings)
     called = run_names(sources, names)

@@ -192,6 +192,7 @@ def measure_source(
             refuse_fractions(counts.labels[i] for i in sorted(set(counts.truth)))
             metrics, said = of_singletons(counts, metrics, settings)
             hints = (*hints, *said)
+        warnings.extend(source.told_of_ids())
         n, table, facts = counts.n, counts, {"n": counts.n, "design": "items"}
         rows = tuple(row for metric in metrics for row in rows_of_table(metric, TableTally(counts, items=n), settings, warnings))
         warn_about_labels(counts, metrics, settings, warnings)

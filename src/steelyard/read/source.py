@@ -17,6 +17,7 @@ from steelyard.read.engines.tables import SqlTable
 from steelyard.read.engines.unread import UnreadTable
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
+from steelyard.tally.spelling import MOST, told_of_look_alikes
 
 if TYPE_CHECKING:
     from steelyard.read.logs.log import Log
@@ -289,6 +290,18 @@ class Source:
         if ids:
             raise self._duplicates(ids, rows, first, paired=len(key) > 1, repeats="repeat" in present)
         self.ids_checked = True
+
+    def told_of_ids(self) -> list[str]:
+        """That some ids look alike, where DuckDB has counted the rows and nobody has read the ids.
+
+        The pass that counts a text file sees whether there is anything to look at. Else it is one more pass over the ids, if they are
+        not too many to be looked at.
+        """
+        column = self._place.get("id")
+        unusual = None if self._unread is None or column is None else self._unread.unusual(column)
+        if column is None or unusual == 0 or not isinstance(self.table, EngineTable) or self.n > MOST:
+            return []
+        return told_of_look_alikes(list(dict.fromkeys(self.table.look_alikes(column, unusual=None if unusual is None else True))))
 
     def _key(self) -> list[str]:
         """The columns that tell the rows apart: the id, and the repeat if there are any."""

@@ -414,3 +414,14 @@ def test_ids_without_a_partner_may_be_dropped_either_way(tmp_path: Path, monkeyp
     small = sy.compare(a, b, unmatched="drop", metric="macro_f1", draws=200)
     monkeypatch.setattr(compare_engine, "LARGE", 10)
     assert sy.compare(a, b, unmatched="drop", metric="macro_f1", draws=200).to_dict() == small.to_dict()
+
+
+@pytest.mark.parametrize("order", ["same", "shuffled"])
+def test_ids_that_look_alike_are_told_either_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    first = [(f"q{i}" if i != 50 else "Q7", "ab"[i % 2], "ab"[i % 3 == 0]) for i in range(100)]
+    second = [(i, t, t) for i, t, _ in (first if order == "same" else first[::-1])]
+    a, b = save(tmp_path / "a.csv", NAMES, first), save(tmp_path / "b.parquet", NAMES, second)
+    small = sy.compare(a, b)
+    monkeypatch.setattr(compare_engine, "LARGE", 10)
+    assert sy.compare(a, b).to_dict() == small.to_dict()
+    assert "1 id differs from another only by case, blanks or Unicode form, such as 'q7' and 'Q7'" in small.warnings[0]

@@ -9,15 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import steelyard as sy
 from asked import asked_of_duckdb, reads
 from cases import every
 from steelyard.errors import SteelyardError
+from steelyard.read import source as source_module
 from steelyard.read.engines import duckdb_table, uniqueness, unread
 from steelyard.read.files import delimited, jsons
 from steelyard.read.open_source import open_source
+from steelyard.tally.spelling import told_of_look_alikes
 
 pytestmark = pytest.mark.usefixtures("shared_engine")
 N = 300
@@ -52,7 +56,11 @@ CSV = {
     "ids in no order": (csv_of(shuffled(PADDED)), 1),
     "numbers that are negative, huge and padded": (csv_of(shuffled([str(i * 10**30 - 10**32) for i in range(N - 2)] + ["7", "07"])), 1),
     "ids that are equal as numbers only": (csv_of([*NUMBERED[:-4], "1", "1.0", "01", "+1"]), 2),  # the chain breaks, the hashes tell
-    "ids that stop growing": (csv_of([*PADDED[:-3], "a c", "a b", "a"]), 2),
+    "ids that stop growing": (csv_of([*PADDED[:-3], "a-c", "a-b", "a"]), 2),
+    "ids with capitals and blanks": (csv_of([f"Item {i}" for i in range(N)]), 2),  # once more to see that none looks like another
+    "ids that differ by case": (csv_of([*NUMBERED[:-2], "ITEM-7", "Item-8"]), 4),  # the chain breaks, and then the pairs are looked up
+    "ids that differ by blanks": (csv_of([*PADDED[:-3], "a b", "a  b", "00 007"]), 4),
+    "ids that differ by how an accent is written": (csv_of([*PADDED[:-2], "caf\u00e9", "cafe\u0301"]), 4),
     "line ends of Windows": (csv_of(PADDED, end="\r\n"), 1),
     "a byte order mark": (csv_of(PADDED, start="\ufeff"), 1),
     "quoted line ends and commas": (csv_of(PADDED, {7: '00007,"a\nb","x,y"', 250: '00250,"say ""a""",b'}), 1),
@@ -138,6 +146,7 @@ JSONL = {
     "no line end at the end": (lines_of(PADDED, last=""), ONCE),
     "texts that look like more": (lines_of(PADDED, {200: '{"id":"00200","truth":"{a:b},c","prediction":"}"}'}), ONCE),
     "texts of nothing and of blanks": (lines_of(PADDED, {200: '{"id":"00200","truth":" ","prediction":"a "}'}), ONCE),
+    "ids that differ by case": (lines_of([*NUMBERED[:-1], "ITEM-7"]), 4),
     "texts that look like numbers": (lines_of([str(i) for i in range(N)], {200: '{"id":"1e9","truth":"0.5","prediction":"-1"}'}), ONCE),
     "a late escape": (lines_of(PADDED, {250: '{"id":"00250","truth":"say \\"a\\"","prediction":"b"}'}), PROVEN + 1),
     "other spaces in a late line": (lines_of(PADDED, {250: '{"id":"00250", "truth":"a","prediction":"b"}'}), PROVEN + 1),
@@ -195,6 +204,26 @@ def test_hashes_that_are_too_many_to_be_handed_out_are_put_aside(ids: list[str],
     assert engine == strict
     if ids is not LATE:  # else repeated ids are looked up
         assert len(reads(asked, "a.csv")) == (2 if ids == shuffled(PADDED) else 1)
+
+
+def test_ids_of_a_parquet_file_that_look_alike_are_told_as_those_of_items(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    for ids, count in ((NUMBERED, 0), ([f"Item {i}" for i in range(N)], 0), ([*NUMBERED[:-3], "Item-7", "item-\u200b8", "ITEM-7"], 3)):
+        pq.write_table(pa.table({"id": ids, "truth": labels(1), "prediction": labels(2)}), path)
+        told = [said for said in sy.measure(path, metric="accuracy").warnings if "only by case" in said]
+        assert told == told_of_look_alikes(ids)
+        assert bool(told) == bool(count)
+        assert all(said.startswith(f"{count} ids differ from another") and "'item-7' and 'Item-7'" in said for said in told)
+
+
+def test_more_ids_than_are_looked_at_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    monkeypatch.setattr(unread, "MOST", N - 1)
+    monkeypatch.setattr(source_module, "MOST", N - 1)
+    (tmp_path / "a.csv").write_bytes(csv_of([*NUMBERED[:-1], "ITEM-7"]))
+    with asked_of_duckdb() as asked:
+        assert not [said for said in sy.measure(tmp_path / "a.csv", metric="accuracy").warnings if "only by case" in said]
+    assert not [sql for sql in asked if "lower(" in sql]
 
 
 def test_repeats_are_told_apart_by_both_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

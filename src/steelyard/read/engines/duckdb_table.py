@@ -205,6 +205,21 @@ class EngineTable:
         first = self._run(f"SELECT * FROM ({twice}) ORDER BY ALL LIMIT 5") if ids else []
         return int(ids), int(rows or 0), [row[:-1] for row in first]
 
+    def look_alikes(self, name: str, *, unusual: bool | None = None) -> list[str]:
+        """Those values of a column that look like another one, in row order: mostly none, which one pass over the column proves.
+
+        unusual: whether there is a value that may look like another (`uniqueness.unusual`), where that is known.
+        """
+        key = quoted(self._identifier[name])
+        if self.kind(name) != "text" or not (self.ask(uniqueness.unusual(key))[0][0] if unusual is None else unusual):
+            return []
+        plain = uniqueness.plain(key)
+        if self._all_differ(plain):
+            return []
+        rows = f"SELECT {key} AS id, {plain} AS plain, row_number() OVER () AS place FROM {self._relation}"
+        several = f"SELECT {plain} FROM {self._relation} GROUP BY ALL HAVING COUNT(*) > 1"
+        return [row[0] for row in self._run(f"SELECT id FROM ({rows}) WHERE plain IN ({several}) ORDER BY place")]
+
     def _grows(self, key: str, type_: str) -> bool:
         """Whether the keys are a chain, as ids that were numbered are. Some thousand rows tell first whether it is worth a look at all."""
         orders = uniqueness.orders_of(type_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+_UNSEEN = r"[\s\x{00a0}\x{00ad}\x{1680}\x{2000}-\x{200d}\x{2028}\x{2029}\x{202f}\x{205f}\x{2060}\x{3000}\x{feff}]"
 FIRST = 4096  # rows that tell whether it is worth looking for a chain
 HASHED = 1 << 24  # keys whose hashes are sorted together: 128 MB
 # Over a key and the one before it. Numbered texts without leading zeros (item-9, item-10) grow by length first.
@@ -39,6 +40,19 @@ def larger(order: str) -> str:
 def growing(told: tuple[int, ...], orders: tuple[str, ...]) -> str | None:
     """The order in which the rows of `probe` form a chain; None if there is none."""
     return next((order for order, many in zip(orders, told[1:], strict=True) if many == told[0] - 1), None)
+
+
+def unusual(key: str) -> str:
+    """How many keys have a capital, a blank or a letter beyond ASCII. Where none has, no two that differ look alike."""
+    return f"coalesce(count_if(lower({key}) <> {key} OR strlen({key}) <> length({key}) OR contains({key}, ' ')), 0)"
+
+
+def plain(key: str) -> str:
+    """A key without what the eye does not see, in small letters: what `tally.spelling.plain_spelling` makes of it.
+
+    But for letters of another shape (a ligature, a letter of full width), of which DuckDB does not know which letter they are.
+    """
+    return f"lower(nfc_normalize(regexp_replace({key}, '{_UNSEEN}', '', 'g')))"
 
 
 def hashes_differ(hashes: Any) -> bool:

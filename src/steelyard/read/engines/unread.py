@@ -18,6 +18,7 @@ from steelyard.read.engines import uniqueness
 from steelyard.read.engines.duckdb_table import EngineTable, Scan, too_little
 from steelyard.read.engines.memory import watched
 from steelyard.read.table import SourceTable
+from steelyard.tally.spelling import MOST
 
 LISTED = 1 << 23  # hashes that a query may hand out beside its groups: it holds each several times
 
@@ -58,6 +59,7 @@ class UnreadTable:
         self._texts, self._otherwise = frozenset(texts), otherwise
         self._present: dict[str, int] = {}
         self._falls: tuple[str, ...] = ()
+        self._unusual: dict[str, int] = {}
         self._table: SourceTable | None = None
         self._refused = False
         self._closing = weakref.finalize(self, con.close)
@@ -89,6 +91,8 @@ class UnreadTable:
         chain = self._chain(key)
         listed = bool(key) and chain is None and self._records <= LISTED
         select = [*grouped, "COUNT(*) AS c", *(f"COUNT({self._identifier[name]}) AS n{self._identifier[name]}" for name in others)]
+        looked = key if self._records <= MOST else ()  # of more than that nobody says that they look alike
+        select += [f"{uniqueness.unusual(self._identifier[name])} AS u{self._identifier[name]}" for name in looked]
         rows = self._scan.relation
         if chain is not None:
             rows = uniqueness.linked(self._identifier[key[0]], rows)
@@ -101,6 +105,7 @@ class UnreadTable:
             return None
         self._proven = True
         self._present = {name: sum(told[f"n{self._identifier[name]}"]) for name in others}
+        self._unusual = {name: sum(told[f"u{self._identifier[name]}"]) for name in looked}
         differ = not key
         if chain is not None:
             differ = sum(told["larger"]) == self._records - 1
@@ -128,6 +133,10 @@ class UnreadTable:
             return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {name: [] for name in names}
 
         return watched(self._con, f"reading {self._what}", answer)
+
+    def unusual(self, name: str) -> int | None:
+        """How many texts of a column may look like another (`uniqueness.unusual`), if the pass that counted has seen it."""
+        return self._unusual.get(name)
 
     # ---- the table -------------------------------------------------------------------------------------------------
 
