@@ -6,6 +6,8 @@ The tool's own numbers are compared in tests/read/logs/test_lm_eval.py; here the
 from __future__ import annotations
 
 import math
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +64,7 @@ def test_its_interval_is_that_of_its_logarithm(method: str, side: str) -> None:
         if inner is not None:
             assert end == pytest.approx(math.exp(inner), rel=1e-12)
     assert here.method == method
-    assert (here.low, here.high) == pytest.approx((0.0, here.high) if side == "upper" else (here.low, here.high))
+    assert (here.low, here.high) == pytest.approx((1.0, here.high) if side == "upper" else (here.low, here.high))
 
 
 def test_the_delta_method_by_hand() -> None:
@@ -149,3 +151,20 @@ def test_numbers_just_below_are_computed(metric: str, method: str | None) -> Non
     assert row.estimate is not None
     assert math.isfinite(row.estimate)
     assert row.interval is None or math.isfinite(row.interval.high or 0)
+
+
+LIKELY = {"id": [f"q{i}" for i in range(30)], "ll": [-20.0 - i % 7 for i in range(30)], "tokens": [10 + i % 5 for i in range(30)]}
+
+
+@pytest.mark.parametrize("verb", [sy.measure, lambda run, **how: sy.compare(run, run, **how), partial(sy.record, task="t", model="m")])
+def test_log_likelihoods_instead_of_losses_are_refused(verb: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their perplexity would lie below 1, and a less likely run would be the better one."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sy.DataError, match=r"perplexity of 0\.149.*none is below 1.*is its sign turned"):
+        verb(LIKELY, metric="perplexity", ratio="ll/tokens")
+    assert not any(tmp_path.iterdir())
+
+
+def test_certainty_is_a_perplexity_of_one() -> None:
+    sure = {**LIKELY, "loss": [0.0] * 30}
+    assert sy.measure(sure, metric="perplexity", ratio="loss/tokens").row.estimate == 1.0

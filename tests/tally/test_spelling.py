@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+import steelyard as sy
 from cases import every
 from steelyard.errors import DataError
 from steelyard.questions.compare.compare import compare
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.record.record import record
-from steelyard.tally.spelling import look_alikes, visible
+from steelyard.tally.spelling import look_alikes, same_number, visible
 
 ALIKE = [
     ("A1", "a1", "'A1' and 'a1'"),
@@ -65,3 +66,9 @@ def test_different_ids_are_no_look_alikes(names: list[str]) -> None:
 def test_many_ids_are_counted() -> None:
     assert look_alikes(["A", "a", "b", "B ", "c"]) == (2, ("A", "a"))
     assert visible("tab\there") == r"'tab\u0009here'"
+
+
+def test_whole_numbers_of_many_digits_are_labels_of_their_own() -> None:
+    long = ["9007199254740992", "9007199254740993", "123456789012345678901", "123456789012345678902"]
+    assert same_number([*long, "9007199254740992.0", "1e400", "1e500"]) == [("9007199254740992", "9007199254740992.0")]
+    assert sy.measure(long, long, metric="accuracy").row.n == 4

@@ -24,6 +24,7 @@ from steelyard.options.measure import MeasureOptions
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
+from steelyard.tally.rounding import rounding
 from steelyard.tally.sample import Sample
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
@@ -55,6 +56,7 @@ def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
     if metric.of_ratio:
         assert items.ratio is not None
         _refuse_nothing_below(items.ratio[1])
+        _refuse_impossible(metric, items.ratio)
         return items.ratio
     if metric.numeric:
         assert items.truth_value is not None
@@ -80,6 +82,20 @@ def _refuse_nothing_below(below: FloatArray) -> None:
             got="nothing but 0 below the line",
             need=need,
             hint=hint,
+        )
+
+
+def _refuse_impossible(metric: Metric, columns: tuple[FloatArray, ...]) -> None:
+    """A value below the least that there is, beyond rounding, is no value of this metric: another column was meant, or its sign."""
+    if not isinstance(metric, SumsMetric) or metric.low is None:
+        return
+    value = metric.of_columns(*columns)
+    if value < metric.low - rounding(1.0, len(columns[0])):
+        raise DataError(
+            f"These columns give a {metric.name} of {value:.6g}, and none is below {metric.low:g}.",
+            got=f"a {metric.name} of {value:.6g}",
+            need=f"{metric.low:g} or more",
+            hint=metric.outside,
         )
 
 

@@ -60,7 +60,8 @@ class SumsMetric(Metric):
     numbers; or the probability of the positive class and 1 if the item is positive.
     interval: the default one; in_groups, for items in groups; few_items, for so few items that stand alone. through: what an
     interval is found for instead. steadier: a metric that depends less on single items. same_below: two systems compare by it only if
-    an item has the same number below the line in both, as tokens of one tokenizer have.
+    an item has the same number below the line in both, as tokens of one tokenizer have. outside: what is probably wrong where a value
+    lies below the least that there is.
     """
 
     adds: Callable[..., FloatArray]
@@ -71,6 +72,7 @@ class SumsMetric(Metric):
     through: Through | None = None
     steadier: str | None = None
     same_below: bool = False
+    outside: str = ""
 
     family: ClassVar[Family] = "sums"
 
@@ -345,6 +347,7 @@ RATIO = SumsMetric(
 PERPLEXITY = SumsMetric(
     base="perplexity",
     says="exp of one sum over another: minus log likelihood, words",
+    low=1.0,
     high=None,
     higher_is_better=False,
     needs=("ratio",),
@@ -353,5 +356,6 @@ PERPLEXITY = SumsMetric(
     interval="percentile",
     through=Through(QUOTIENT, exponential, "ratio"),
     same_below=True,
+    outside="above the line belongs minus the log likelihood; is its sign turned?",
 )
 SUMS = (MEAN, BRIER, LOG_LOSS, ECE, MAE, RMSE, R2, RATIO, PERPLEXITY)

@@ -33,12 +33,28 @@ def same_number(labels: Iterable[str]) -> list[tuple[str, ...]]:
 
     >>> same_number(["1", "1.0", "2", "a"])
     [('1', '1.0')]
+    >>> same_number(["9007199254740992", "9007199254740993"])
+    []
     """
-    spellings: dict[float, set[str]] = {}
+    near: dict[float, set[str]] = {}
     for label in labels:
         if _NUMBER.match(label):
-            spellings.setdefault(float(label), set()).add(label)
-    return [tuple(sorted(group)) for group in spellings.values() if len(group) > 1]
+            near.setdefault(float(label), set()).add(label)
+    alike = [group for group in near.values() if len(group) > 1]
+    return [tuple(sorted(same)) for group in alike for same in _exactly(group) if len(same) > 1]
+
+
+def _exactly(labels: Iterable[str]) -> Iterable[set[str]]:
+    """Apart by their exact values: floats cannot tell whole numbers of 17 digits."""
+    from decimal import Decimal, InvalidOperation
+
+    spellings: dict[Decimal | str, set[str]] = {}
+    for label in labels:
+        try:
+            spellings.setdefault(Decimal(label), set()).add(label)
+        except InvalidOperation:  # an exponent that nothing can hold: a number of its own
+            spellings.setdefault(label, set()).add(label)
+    return spellings.values()
 
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import steelyard as sy
 from cases import every
@@ -626,3 +628,17 @@ def test_a_what_if_is_what_a_plan_with_that_spread_says(option: str, value: floa
 def test_a_rule_out_of_few_items_or_of_a_large_drop_is_no_traceback() -> None:
     assert plan_detect(discordance=0.9, theta=0.4, goal="rule-out").n == 30
     assert 0.5 < plan_detect(discordance=0.3, n=5, goal="rule-out").theta < 0.6
+
+
+@pytest.mark.parametrize(("sd", "theta"), [(0.5, 0.5), (0.333, 0.3), (1.0, 0.5)])
+def test_few_items_are_told_what_a_t_test_needs(sd: float, theta: float) -> None:
+    found = sy.plan_detect(sd=sd, theta=theta)
+    (said,) = [one for one in found.warnings if "t test" in one]
+    needed = int(re.findall(r"about (\d+) of them", said)[0])
+
+    def power(n: int) -> float:
+        return float(1 - stats.nct.cdf(stats.t.ppf(0.95, n - 1), n - 1, theta / sd * math.sqrt(n)))
+
+    assert found.n is not None
+    assert power(found.n) < 0.8 <= power(needed)
+    assert not any("t test" in one for one in sy.plan_detect(sd=sd, theta=theta / 4).warnings)

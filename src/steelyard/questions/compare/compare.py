@@ -186,6 +186,16 @@ def rank(
     return found
 
 
+def _refuse_none(systems: Sequence[Any], many: bool | None) -> None:
+    """A system that is None is one that somebody forgot to return: it is not left out. The second of two may be, for one long source."""
+    given = systems[:1] if len(systems) == 2 and many is False else systems
+    if not given:
+        raise UsageError("No systems to compare.", got="no system", need="a source for each, or one that holds them all")
+    for place, one in enumerate(given, 1):
+        if one is None:
+            raise UsageError(f"System {place} of {len(systems)} is None.", got="None", need="a source: a path, a frame, rows or an array")
+
+
 def _given(verb: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those that the verb declares, and those about its sources."""
     return {name: scope[name] for name in keywords_of(verb)} | source_keywords(verb, scope["columns"])
@@ -228,6 +238,7 @@ def _compared(
     **columns: Any,
 ) -> Any:
     """Two systems: a Comparison. Three or more: a Leaderboard. many: which of the two was asked for; None: whichever it is."""
+    _refuse_none(systems, many)
     baseline, candidate, *more = systems if len(systems) > 1 else (*systems, None)
     if flips_out is not None:
         refuse_overwriting({"flips_out": [flips_out]}, [baseline, candidate, *more])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -204,6 +205,7 @@ def sign(wanted: PowerQuestion, spread: ItemVariance) -> str:
 
 
 ALTERNATIVES = ("less", "greater", "two-sided")
+FEW = 50  # items for which the normal formula is noticeably short
 GOALS = ("detect", "rule-out")
 TESTS = {(kind, goal): "z" for kind in ("sigma", "sd") for goal in GOALS}
 TESTS |= {("discordance", "detect"): "mcnemar-midp", ("discordance", "rule-out"): "tango"}
@@ -450,6 +452,10 @@ def _doubts(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVarian
         )
     if wanted.found == "power" and solved["power"] < 0.5:
         out.append(f"power is {solved['power']:.3g}: a {wanted.word} of theta is missed more often than found")
+    if spread.kind == "sd" and wanted.found == "n" and solved["n"] is not None and solved["n"] <= FEW:
+        # half of z squared is what the unknown spread costs a t test, rounded up
+        more = math.ceil(power.z_pair(solved["alpha"], solved["beta"], wanted.two_sided)[0] ** 2 / 2)
+        out.append(f"so few items are judged by a t test, which needs about {solved['n'] + more:,} of them for this power")
     if spread.exact and solved.get("formula_only"):
         out.append("this plan is so large that it uses the normal formula: exact power would change it less than the assumptions do")
     return out

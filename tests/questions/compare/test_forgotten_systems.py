@@ -1,0 +1,28 @@
+"""A system that is None was forgotten by somebody: it is refused, not left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import steelyard as sy
+
+A, B = {"score": [1, 0] * 20}, {"score": [1, 1] * 20}
+
+
+@pytest.mark.parametrize("systems", [(None,), (None, A), (A, None, B)])
+def test_compare_refuses_none(systems: tuple[Any, ...]) -> None:
+    with pytest.raises(sy.UsageError, match=r"System \d of \d is None"):
+        sy.compare(*systems)
+
+
+@pytest.mark.parametrize("systems", [(None,), (A, None), (A, None, B, A), (A, B, None)])
+def test_rank_refuses_none(systems: tuple[Any, ...]) -> None:
+    with pytest.raises(sy.UsageError, match=r"System \d of \d is None"):
+        sy.rank(*systems)
+
+
+def test_no_system_at_all() -> None:
+    with pytest.raises(sy.UsageError, match="No systems"):
+        sy.rank()
