@@ -17,6 +17,14 @@ Either way `what`, `got`, `need` and `hint` are kept on the exception, for progr
 
 from __future__ import annotations
 
+import re
+
+from steelyard.late_pattern import late_pattern
+
+# Who may open an address and what proves it, wherever somebody's mistake repeats the address: an error goes into logs of CI.
+_LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/@'\"]+@", re.IGNORECASE)
+_PROOF = late_pattern(r"([?&][\w.%-]*(?:key|token|sig|secret|passw|credential|auth)[\w.%-]*=)[^\s&'\"]+", re.IGNORECASE)
+
 
 class SteelyardError(ValueError):
     """A mistake of input, with advice how to fix it.
@@ -28,8 +36,8 @@ class SteelyardError(ValueError):
     """
 
     def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
-        self.what, self.got, self.need, self.hint = what, got, need, hint
-        super().__init__(f"{self.sentence} Hint: {hint}" if hint else self.sentence)
+        self.what, self.got, self.need, self.hint = map(_without_login, (what, got, need, hint))
+        super().__init__(f"{self.sentence} Hint: {self.hint}" if hint else self.sentence)
 
     @property
     def sentence(self) -> str:
@@ -39,6 +47,17 @@ class SteelyardError(ValueError):
         facts = ", ".join(part for part in (self.need and f"expected {self.need}", self.got and f"got {self.got}") if part)
         words = f"{self.what}: {facts}" if facts else self.what
         return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
+
+
+def _without_login(text: str) -> str:
+    """A message without the password and the signature of an address.
+
+    >>> _without_login("'https://bob:hunter2@host/x.csv?X-Amz-Signature=0123&part=2' is an address")
+    "'https://***@host/x.csv?X-Amz-Signature=***&part=2' is an address"
+    """
+    if "@" in text:
+        text = _LOGIN.sub(r"\1***@", text)
+    return _PROOF.sub(r"\1***", text) if "=" in text and ("?" in text or "&" in text) else text
 
 
 class UsageError(SteelyardError):

@@ -38,9 +38,10 @@ def files_of(words: Sequence[Path]) -> list[Path]:
 
 
 def _split(word: Path) -> tuple[str | None, Path]:
-    """A file that is there is meant as it is written, whatever signs its name has."""
+    """A file that is there is meant as it is written, whatever signs its name has; so is an address, though it cannot be read."""
     name, equals, path = str(word).partition("=")
-    return (name, Path(path)) if equals and name and path and not word.exists() else (None, word)
+    named = equals and name and path and ":/" not in name and not word.exists()
+    return (name, Path(path)) if named else (None, word)
 
 
 def write_cards(words: Sequence[Path], given: Given) -> None:

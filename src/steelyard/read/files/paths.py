@@ -114,6 +114,8 @@ def resolve(text: str) -> list[str]:
         return _in_directory(text)
     if not os.path.lexists(text) and glob.has_magic(text):
         found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
+        if not found and "://" in text:
+            raise _not_found(text)
         if not found:
             raise SourceError(f"No file matches {text!r}.", got=f"no match for the pattern {text!r}", need="at least one file")
         return [regular(path) for path in found]
