@@ -435,7 +435,10 @@ def compare_large(
     if wanted is None and _holds(sources, ("truth", "prediction")):
         for truths in met.truths or map(_truths, sources):  # the join has seen them, unless it was one of scores
             refuse_fractions(truths)
-    warnings.extend(said for source in sources for said in source.told_of_ids())
+    told = baseline.told_of_ids()
+    if told or met.report.candidate_only:  # else the candidate has no id that the baseline has not
+        told += candidate.told_of_ids()
+    warnings.extend(told)
     warnings.extend(settle_pairing(met.report, asked.unmatched))
     found = joint_evidence(met.joint(asked.own.labels), metric, asked, warnings)
     called = run_names(sources, names)
