@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
@@ -178,7 +179,7 @@ def _pair(names: Sequence[str], asked: object) -> tuple[str, str]:
 
 def refuse_duplicates(names: Sequence[str]) -> None:
     """Two columns of one name cannot be told apart."""
-    twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1] if len(set(names)) < len(names) else []
+    twice = [name for name, many in Counter(names).items() if name and many > 1] if len(set(names)) < len(names) else []
     if twice:
         raise SourceError(
             f"The column name {twice[0]!r} occurs {names.count(twice[0])} times.",

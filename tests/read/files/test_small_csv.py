@@ -159,3 +159,14 @@ def test_a_small_file_loads_no_engine(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(PLAIN)
     script = "import sys, steelyard as sy; sy.measure(sys.argv[1]); assert 'duckdb' not in sys.modules"
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.csv")], check=True)
+
+
+def test_a_hundred_thousand_columns_are_read_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB takes minutes to begin with so many, though three of them are wanted."""
+    monkeypatch.setattr(delimited, "_by_engine", None)
+    wide = tmp_path / "wide.csv"
+    others = 100_000
+    rows = [",".join([str(i), "a", "ab"[i % 2], *["1"] * others]) for i in range(4)]
+    wide.write_text("\n".join([",".join(["id", "truth", "prediction", *(f"c{i}" for i in range(others))]), *rows]), encoding="utf-8")
+    assert wide.stat().st_size > delimited.SMALL
+    assert sy.measure(wide, metric="accuracy").row.estimate == 0.5

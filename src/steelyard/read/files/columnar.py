@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -95,7 +96,7 @@ def _schema(con: Any, file: Opened) -> dict[str, str]:
         while open_nodes:
             open_nodes += int(schema[place][1] or 0) - 1
             place += 1
-    twins = next((name for name in names if names.count(name) > 1), None)
+    twins = next((name for name, many in Counter(names).items() if many > 1), None)
     if twins is not None:
         raise _twice(file, twins)
     return dict(zip(names, (str(row[1]) for row in described), strict=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
@@ -27,6 +28,7 @@ from steelyard.read.table import MemoryTable, SourceTable
 MAX_FIELD = 64 << 20  # characters in one field
 _CHUNK = 256 << 10  # what the cache of a core holds
 SMALL = 128 << 10  # bytes of all files that are read here, before DuckDB would have been loaded
+WIDE = 10_000  # columns: the time that DuckDB takes to begin grows with their square
 _DELIMITERS = (",", "\t", ";", "|")
 
 
@@ -48,12 +50,13 @@ def read_delimited(files: Sequence[Opened], wanted: Callable[[str], bool]) -> tu
     warnings = [f"{shape.file.shown!r} mixes line ends (CRLF, LF or CR); read as they are" for shape in shapes if shape.mixed]
     keys = partition_keys(files, [shape.header for shape in shapes]) if any(file.partition for file in files) else []
     names = list(dict.fromkeys(name for shape in shapes for name in shape.header))
-    absent = {name: sum(name not in shape.header for shape in shapes) for name in names}
+    held = Counter(name for shape in shapes for name in set(shape.header))
+    absent = {name: len(shapes) - held[name] for name in names}
     warnings += [f"column {name!r} is absent from {count} of {len(shapes)} files" for name, count in absent.items() if count]
     kept = [name for name in (*names, *keys) if wanted(name)]
     names += keys
     size = sum(os.path.getsize(shape.file.plain) for shape in shapes)
-    if size > SMALL and all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
+    if size > SMALL and len(names) <= WIDE and all(shape.regular for shape in shapes) and any(shape.records for shape in shapes):
         return _by_engine(shapes, names, kept), warnings
     return _by_python(shapes, names, kept), warnings
 
@@ -83,7 +86,7 @@ def _header(file: Opened) -> tuple[list[str], str]:
     header, _ = next(_rows(file, delimiter), ([], 0))
     if not any(header):
         raise SourceError(f"The first line of {file.shown!r} has no column names.", got="no names in the first line", need="a header")
-    twice = next((name for name in header if name and header.count(name) > 1), None)
+    twice = next((name for name, many in Counter(header).items() if name and many > 1), None)
     if twice is not None:
         raise SourceError(
             f"{file.shown!r} has the column {twice!r} {header.count(twice)} times.",
