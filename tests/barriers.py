@@ -8,33 +8,40 @@ from __future__ import annotations
 
 from typing import Any
 
-CONTRAST = "color-contrast"
-# Blanks every piece of text that looks like an earlier one, with all that lies around it; says how many there were, and how many stay.
-ONE_OF_EACH_LOOK = """() => {
+# All rules but that of contrast; then every piece of text that looks like an earlier one, with all that lies around it, is blanked,
+# and the rule of contrast sees what is left.
+LOOK = """async () => {
+  const asked = { resultTypes: ['violations'] }
+  const rest = await axe.run(document, { ...asked, rules: { 'color-contrast': { enabled: false } } })
+  const known = new Map([[null, '']])
+  const around = each => {
+    if (!known.has(each)) {
+      const style = getComputedStyle(each)
+      known.set(each, [around(each.parentElement), style.backgroundColor, style.backgroundImage, style.opacity, style.position].join())
+    }
+    return known.get(each)
+  }
   const texts = [], seen = new Set(), repeated = []
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   while (walker.nextNode()) if (walker.currentNode.data.trim()) texts.push(walker.currentNode)
   for (const text of texts) {
-    const own = getComputedStyle(text.parentElement)
-    const look = [text.parentElement.tagName, own.color, own.fill, own.fontSize, own.fontWeight, own.textShadow]
-    for (let each = text.parentElement; each; each = each.parentElement) {
-      const style = getComputedStyle(each)
-      look.push(style.backgroundColor, style.backgroundImage, style.opacity, style.position)
-    }
-    if (seen.has(look.join())) repeated.push(text)
-    seen.add(look.join())
+    const home = text.parentElement, own = getComputedStyle(home)
+    const look = [home.tagName, own.color, own.fill, own.fontSize, own.fontWeight, own.textShadow, around(home)].join()
+    if (seen.has(look)) repeated.push(text)
+    seen.add(look)
   }
   repeated.forEach(text => { text.data = '' })
-  return [texts.length, seen.size]
+  const contrast = await axe.run(document, { ...asked, runOnly: ['color-contrast'] })
+  return { violations: [...rest.violations, ...contrast.violations], texts: texts.length, looks: seen.size }
 }"""
 
 
 def barriers(page: Any) -> str:
     """What axe finds, as it reports it; nothing if all is well. Afterwards the page lacks most of its words."""
+    from axe_playwright_python.base import AxeResults
     from axe_playwright_python.sync_playwright import Axe
 
-    rest = Axe().run(page, options={"resultTypes": ["violations"], "rules": {CONTRAST: {"enabled": False}}})
-    before, looks = page.evaluate(ONE_OF_EACH_LOOK)
-    assert 0 < looks <= before
-    contrast = Axe().run(page, options={"resultTypes": ["violations"], "runOnly": [CONTRAST]})
-    return "\n".join(str(found.generate_report()) for found in (rest, contrast) if found.violations_count)
+    page.evaluate(Axe().axe_script)
+    found = page.evaluate(LOOK)
+    assert 0 < found["looks"] <= found["texts"]
+    return str(AxeResults(found).generate_report()) if found["violations"] else ""
