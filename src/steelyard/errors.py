@@ -22,7 +22,7 @@ import re
 from steelyard.late_pattern import late_pattern
 
 # Who may open an address and what proves it, wherever somebody's mistake repeats the address: an error goes into logs of CI.
-_LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/@'\"]+@", re.IGNORECASE)
+_LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/'\"]+@", re.IGNORECASE)
 _PROOF = late_pattern(r"([?&][\w.%-]*(?:key|token|sig|secret|passw|credential|auth)[\w.%-]*=)[^\s&'\"]+", re.IGNORECASE)
 
 

@@ -17,6 +17,7 @@ ADDRESSES = [
     "https://127.0.0.1/x.csv?part=1&access_token=hunter2",
     "s3://KEY:hunter2@bucket/x.csv",
     "mysql://bob:hunter2@host/db",
+    "https://bob:pass@hunter2@127.0.0.1/x.csv",
 ]
 
 

@@ -63,6 +63,8 @@ def parse(name: str) -> Metric:
     >>> parse("fbeta:2").parameter
     2.0
     """
+    if not isinstance(name, str):
+        raise UsageError("cannot use the metric", got=repr(name)[:60], need="the name of one metric")
     text = name.strip()
     average, rest = _split_average(text)
     for metric in CATALOGUE.values():

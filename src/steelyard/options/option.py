@@ -593,6 +593,20 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
     return there[0]
 
 
+def yes_or_no(**given: Any) -> None:
+    """Switches: "false" out of a file or a variable of the environment would count as True.
+
+    >>> yes_or_no(update=False, higher_is_better=None)
+    >>> yes_or_no(higher_is_better="false")
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Cannot use higher_is_better: expected True or False, got 'false'.
+    """
+    for name, value in given.items():
+        known = value is None or isinstance(value, bool) or type(value).__name__ == "bool_" or (isinstance(value, int) and value in (0, 1))
+        if not known:
+            raise UsageError(f"cannot use {name}", got=repr(value)[:40], need="True or False")
+
+
 def check_mapping(name: str, value: object) -> None:
     """An option of keys with values, such as spec and protocol; a text would be taken apart letter by letter.
 

@@ -19,7 +19,7 @@ from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
 from steelyard.options.bisection import OPTIONS, STEP
-from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole
+from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole, yes_or_no
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
 from steelyard.questions.bisect.search import (
@@ -74,6 +74,7 @@ def bisect(
     were chosen by an answer are not evidence; then the commit that splits what is believed best, until one is sure enough. The command
     gets the ids in the file STEELYARD_ITEMS and writes a log into the folder STEELYARD_OUT. Answers are kept below .steelyard/bisect.
     """
+    yes_or_no(higher_is_better=higher_is_better)
     said = {
         "good_run": good_run,
         "bad_run": bad_run,

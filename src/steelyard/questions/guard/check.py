@@ -21,7 +21,7 @@ from steelyard.estimate.guard.rule import (
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.options.check import OPTIONS
-from steelyard.options.option import check_mapping, documented, number, source_keywords
+from steelyard.options.option import check_mapping, documented, number, source_keywords, yes_or_no
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
@@ -79,6 +79,7 @@ def check(
     value of this column is judged beside the whole, so that a loss in one of them is a regression even where gains elsewhere
     hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
     """
+    yes_or_no(higher_is_better=higher_is_better, keep_answers=keep_answers)
     columns = source_keywords(check, columns)
     if keep_answers and history is None:
         raise UsageError(

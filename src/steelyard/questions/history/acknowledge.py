@@ -10,7 +10,7 @@ from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED, NightEvent, PlaceTakenError, add_events, series_names
 from steelyard.history.store import History
 from steelyard.options.history import ACK
-from steelyard.options.option import documented
+from steelyard.options.option import documented, yes_or_no
 from steelyard.reference.changes import who
 from steelyard.results import signature
 from steelyard.results.history import Acknowledged
@@ -41,6 +41,7 @@ def acknowledge(
     accept: the change is intended, and the baseline begins at it. fixed: the cause is gone, and the baseline is the one before it
     again. A reference that is recorded again (`record --update`) starts the series anew and needs no acknowledgement.
     """
+    yes_or_no(accept=accept, fixed=fixed)
     if accept == fixed:
         raise UsageError(
             "Say whether the regression is accepted or fixed.",

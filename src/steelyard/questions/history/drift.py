@@ -19,7 +19,7 @@ from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviati
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.options.history import OPTIONS
-from steelyard.options.option import checked, documented, within
+from steelyard.options.option import checked, documented, within, yes_or_no
 from steelyard.questions.history.export import every_run
 from steelyard.results import signature
 from steelyard.results.history import Drift, PastRun
@@ -204,6 +204,7 @@ def drift(
     never seen. This looks at the series: the e-processes hold alpha over all looks together, the chart has its mean number
     of healthy runs between two false alarms, the change point says when. Only fresh runs count: the same outcomes twice are one run.
     """
+    yes_or_no(items=items)
     alpha, k, h = checked("alpha", alpha), checked("k", k), checked("h", h)
     within("draws", draws)
     length = cusum_run_length(k, h)  # refuses a chart that cannot be

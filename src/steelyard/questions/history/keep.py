@@ -13,7 +13,7 @@ from steelyard.estimate.past.kept_run import as_kept, own_facts
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.entries import moments
 from steelyard.history.store import open_history
-from steelyard.options.option import documented
+from steelyard.options.option import documented, yes_or_no
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
 from steelyard.results.evaluation import Evaluation
@@ -54,6 +54,7 @@ def keep_run(
     hashes where steelyard.toml or the reference says so. A suite is its verdicts. Answers are kept only if asked for, without the
     secrets that are known, and `history --drop-answers` removes them again.
     """
+    yes_or_no(keep_answers=keep_answers)
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
     if place is None:

@@ -15,7 +15,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options.learners import OPTIONS
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import documented
+from steelyard.options.option import documented, yes_or_no
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
@@ -71,6 +71,7 @@ def learning_curve(
     >>> curve.sizes, len(curve.points)
     ((5, 10, 20, 40, 75), 10)
     """
+    yes_or_no(train_scores=train_scores)
     settings = settle(seed=seed, positive=positive, absent=absent)
     quantity = parse(metric)
     learner = as_learner(estimator, quantity, "given")

@@ -24,7 +24,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import check_mapping, documented, one_of, source_keywords
+from steelyard.options.option import check_mapping, documented, one_of, source_keywords, yes_or_no
 from steelyard.options.record import OPTIONS
 from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, refuse_unasked, wish_of
 from steelyard.reference import outcomes
@@ -164,6 +164,7 @@ def record(
     `check` with the weaker unpaired test. by keeps the slice of every item, so that later checks are sliced alike whatever their
     runs say. The other numbers are written into the entry.
     """
+    yes_or_no(higher_is_better=higher_is_better, update=update, items=items, deterministic=deterministic)
     columns = source_keywords(record, columns)
     if not sources:
         raise UsageError("No run to record.", got="no source", need="at least one run")

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.did_you_mean import nearest_few
 from steelyard.errors import DataError, SteelyardError
-from steelyard.options.option import documented
+from steelyard.options.option import documented, yes_or_no
 from steelyard.options.references import LIST, SHOW
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
@@ -156,6 +156,7 @@ def show_reference(
 
     explained=True holds every entry of the model against the spec, key by key, and answers even where none matches.
     """
+    yes_or_no(explained=explained)
     place = locate(task, directory, config)
     file = load(place)
     facts = {"goal": "reference", "task": task, "model": model, "spec": signed_spec(spec)}

@@ -10,7 +10,7 @@ from steelyard.did_you_mean import nearest
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.row import with_standard_errors
 from steelyard.metrics.catalogue import is_share
-from steelyard.options.option import documented, slice_names
+from steelyard.options.option import documented, slice_names, yes_or_no
 from steelyard.questions.measure.measure import measure
 from steelyard.render.every_eval_ever import RecordDetails
 from steelyard.render.every_eval_ever import every_eval_ever as written
@@ -48,6 +48,7 @@ def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str,
     >>> aggregate[:20], samples.removeprefix(aggregate[:-5])
     ('data/sums/lab/small/', '_samples.jsonl')
     """
+    yes_or_no(items=items)
     options = {name: asked.pop(name) for name in ASKED if name in asked}
     if isinstance(data, (Counts, Measurement)):
         found = data if isinstance(data, Measurement) and not options and not asked else measure(data, prediction, **options, **asked)

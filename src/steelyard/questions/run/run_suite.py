@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evaluate.asking.asking import Watcher
-from steelyard.options.option import documented
+from steelyard.options.option import documented, yes_or_no
 from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, as_one, refuse_other_task
 from steelyard.questions.run.run import run
 from steelyard.questions.suite.check_suite import check_suite
@@ -54,6 +54,7 @@ def run_suite(
     With until="decided" the tasks are asked step by step, the most suspicious first, and the suite ends as soon as it is
     decided: half of alpha is for the tasks, each by its own rule at alpha / 2m, half for all of them together.
     """
+    yes_or_no(keep_answers=keep_answers)
     if until is not None or stop != "first" or max_calls is not None or max_cost is not None:
         together = as_one(until, stop=stop, max_calls=max_calls, max_cost=max_cost, progress=progress)
         return check_suite(path, directory=directory, config=config, history=history, keep_answers=keep_answers, together=together)

@@ -18,7 +18,7 @@ from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
-from steelyard.options.option import RUN_KEYWORDS, documented
+from steelyard.options.option import RUN_KEYWORDS, documented, yes_or_no
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
@@ -72,6 +72,7 @@ def check_suite(
     every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict. A suite with a budget of false
     alarms and a series is one night of it: the evidence of all nights decides, and the night is stored before it is told.
     """
+    yes_or_no(keep_answers=keep_answers)
     suite, facts = suite_and_sources(
         path,
         directory=directory,
