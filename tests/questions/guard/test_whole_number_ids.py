@@ -118,7 +118,7 @@ def answers(home: Path, runs: list[dict[str, Any]], run: dict[str, Any], options
 def test_every_answer_is_that_of_texts(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     told = []
     ways = [(True, 1), (False, 10**9)]
-    if name in ("labels", "scores", "groups", "several runs"):
+    if name in ("labels", "several runs"):
         ways += [(True, 10**9), (False, 1)]
     for whole, least in ways:
         with pytest.MonkeyPatch.context() as patched:
