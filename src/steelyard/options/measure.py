@@ -16,6 +16,7 @@ from steelyard.options.option import (
     RATIO,
     Option,
     check_choices,
+    check_list,
     checked,
     ends_of_range,
     number,
@@ -135,6 +136,7 @@ def settle(
                 need="the interval bayes or hdi",
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )
+    check_list("labels", labels)
     ends = ends_of_range(range)
     known_seed = seed_of(seed)
     confidence_level = checked("confidence_level", confidence_level)

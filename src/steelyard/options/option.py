@@ -607,6 +607,20 @@ def yes_or_no(**given: Any) -> None:
             raise UsageError(f"cannot use {name}", got=repr(value)[:40], need="True or False")
 
 
+def check_list(name: str, value: Any) -> None:
+    """An option of several values; a text would be taken apart letter by letter.
+
+    >>> check_list("labels", ["spam", "ham"])
+    >>> check_list("labels", "spam,ham")
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Cannot use labels: expected a list, got 'spam,ham'. Hint: labels=['spam', 'ham']
+    """
+    if value is None or (not isinstance(value, str | bytes | Mapping) and hasattr(value, "__iter__")):
+        return
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    raise UsageError(f"cannot use {name}", got=repr(value)[:60], need="a list", hint=f"{name}={parts!r}" if parts else "")
+
+
 def check_mapping(name: str, value: object) -> None:
     """An option of keys with values, such as spec and protocol; a text would be taken apart letter by letter.
 

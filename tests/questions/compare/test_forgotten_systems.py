@@ -26,3 +26,19 @@ def test_rank_refuses_none(systems: tuple[Any, ...]) -> None:
 def test_no_system_at_all() -> None:
     with pytest.raises(sy.UsageError, match="No systems"):
         sy.rank()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"names": "ab"}, "names: expected a list"),
+        ({"names": 5}, "names: expected a list"),
+        ({"names": [1, 2]}, "expected texts"),
+        ({"labels": "a,b"}, r"labels: expected a list, got 'a,b'. Hint: labels=\['a', 'b'\]"),
+        ({"labels": 2}, "labels: expected a list"),
+        ({"metric": ["accuracy", "macro_f1"]}, "the name of one metric"),
+    ],
+)
+def test_a_text_is_no_list_and_a_list_no_name(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(sy.UsageError, match=said):
+        sy.compare(A, B, **options)
