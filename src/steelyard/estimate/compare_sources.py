@@ -191,7 +191,7 @@ def compare_sources(
     runs = _runs(data, guess, asked, warnings, by, given, names)
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
-    chosen = guess or default_metric(runs, right_or_wrong=(asked.own.range in OF_OUTCOMES))
+    chosen = guess or default_metric(runs, right_or_wrong=asked.own.range in OF_OUTCOMES)
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
@@ -460,7 +460,7 @@ def _compare_units(
     """Scores of more rows than may travel: sums by group, or by md5 bucket of the id; an item with repeats counts once."""
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
-    binary = (asked.own.range in OF_OUTCOMES) and all(map(right_or_wrong, (a, b)))
+    binary = asked.own.range in OF_OUTCOMES and all(map(right_or_wrong, (a, b)))
     metric = wanted or parse("accuracy" if binary else "mean")
     if not metric.mean_of_scores and not (metric.counts_right and binary):
         return None

@@ -75,7 +75,7 @@ def measure_units(
     units = unit_sums(source)
     if settings.range is not None:
         refuse_beyond(settings.range, *units.bounds)
-    binary = (settings.range in OF_OUTCOMES) and _right_or_wrong(source, units)
+    binary = settings.range in OF_OUTCOMES and _right_or_wrong(source, units)
     metric = parse("accuracy") if binary and not asked else metrics[0]
     details = _details(source, units)
     if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
@@ -273,7 +273,7 @@ def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> 
         return metrics, []
     others = [metric for metric in metrics if metric.family != "table"]
     known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
-    if (settings.range in OF_OUTCOMES) and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
+    if settings.range in OF_OUTCOMES and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
         said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with metric="
         return [parse("accuracy"), *others], [said]
     supports = _supports(items)

@@ -173,13 +173,13 @@ def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions, warnings:
 
 def _outcome_scores(pairs: Pairs, asked: CompareOptions) -> bool:
     """Whether the scores of both systems say right or wrong."""
-    return (asked.own.range in OF_OUTCOMES) and _binary(pairs.baseline) and _binary(pairs.candidate)
+    return asked.own.range in OF_OUTCOMES and _binary(pairs.baseline) and _binary(pairs.candidate)
 
 
 def _refuse_range(pairs: Pairs, metric: Metric, asked: CompareOptions) -> None:
     """Right or wrong by scores, which lie in a range that has other ends: one of the two is a mistake."""
     sides = (pairs.baseline, pairs.candidate)
-    if (asked.own.range in OF_OUTCOMES) or not metric.right_or_wrong:
+    if asked.own.range in OF_OUTCOMES or not metric.right_or_wrong:
         return
     if any(side.truth is None or side.prediction is None for side in sides):
         raise UsageError(
@@ -235,7 +235,7 @@ def all_right(runs: Sequence[Items], metric: Metric, asked: CompareOptions) -> t
         return None
     if any(column is not None for run in runs for column in (run.weight, run.group, run.stratum, run.count)):
         return None
-    binary = [(asked.own.range in OF_OUTCOMES) and _binary(run) for run in runs]
+    binary = [asked.own.range in OF_OUTCOMES and _binary(run) for run in runs]
     labelled = metric.family == "table" and all(run.truth is not None and run.prediction is not None for run in runs)
     if not all(binary) and (any(binary) or not labelled):
         return None

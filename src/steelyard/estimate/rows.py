@@ -145,9 +145,9 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
         if sample.items.score is not None and metric.scored:
             raise UsageError(
                 f"{metric.name} is about right and wrong (1 and 0), but there "
-                f"{'are other scores' if (sample.settings.range in OF_OUTCOMES) else 'is another range'}.",
+                f"{'are other scores' if sample.settings.range in OF_OUTCOMES else 'is another range'}.",
                 got="scores other than 0 and 1"
-                if (sample.settings.range in OF_OUTCOMES)
+                if sample.settings.range in OF_OUTCOMES
                 else "a range other than that of right and wrong, 0 and 1",
                 need="right or wrong for every item",
                 hint="ask for metric='mean'",

@@ -144,6 +144,17 @@ def z_pair(alpha: float, beta: float, two_sided: bool = False) -> tuple[float, f
     return -quantile(max(alpha / 2 if two_sided else alpha, SMALLEST)), -quantile(max(beta, SMALLEST))
 
 
+def more_for_t(alpha: float, two_sided: bool = False) -> int:
+    """How many items more than by the normal formula a t test needs, because it has to estimate the spread: z_alpha^2 / 2, rounded up.
+
+    Reference: Guenther1981.
+
+    >>> more_for_t(0.05), more_for_t(0.05, two_sided=True)
+    (2, 2)
+    """
+    return math.ceil(z_pair(alpha, 0.5, two_sided)[0] ** 2 / 2)
+
+
 def minimum_detectable(error: float, alpha: float, beta: float, two_sided: bool = False, *, noise: float | None = None) -> float:
     """The true difference that is found with power 1 - beta: (z_alpha + z_beta) x standard error. Reference: Bloom1995.
 

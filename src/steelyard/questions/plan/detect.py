@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -453,9 +452,8 @@ def _doubts(wanted: PowerQuestion, solved: Mapping[str, Any], spread: ItemVarian
     if wanted.found == "power" and solved["power"] < 0.5:
         out.append(f"power is {solved['power']:.3g}: a {wanted.word} of theta is missed more often than found")
     if spread.kind == "sd" and wanted.found == "n" and solved["n"] is not None and solved["n"] <= FEW:
-        # half of z squared is what the unknown spread costs a t test, rounded up
-        more = math.ceil(power.z_pair(solved["alpha"], solved["beta"], wanted.two_sided)[0] ** 2 / 2)
-        out.append(f"so few items are judged by a t test, which needs about {solved['n'] + more:,} of them for this power")
+        needed = solved["n"] + power.more_for_t(solved["alpha"], wanted.two_sided)
+        out.append(f"so few items are judged by a t test, which needs about {needed:,} of them for this power")
     if spread.exact and solved.get("formula_only"):
         out.append("this plan is so large that it uses the normal formula: exact power would change it less than the assumptions do")
     return out
