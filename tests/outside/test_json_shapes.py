@@ -107,6 +107,8 @@ def _name(what: Any) -> str:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_no_key_is_gone_or_of_another_type(name: str, answered: dict[str, Answered]) -> None:
+    if name == "doctor":
+        pytest.importorskip("psycopg", reason="needs the extra postgres: doctor names the versions of all extras")
     old, new = kept("shapes")[name], told(answered[name])
     assert (new["code"], new["kind"]) == (old["code"], old["kind"]), answered[name].said[-400:]
     assert broken(old["shape"], new["shape"]) == [], MEANT
