@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from steelyard.proof import preferences as prefer
 from steelyard.proof.catalogue import every_claim
-from steelyard.proof.claims import Band, Claim, words
-from steelyard.proof.judging import held
+from steelyard.proof.claims import Band, Claim, Point, counted, words
+from steelyard.proof.judging import CHANCE, Known, held
+from steelyard.proof.running import summary
 from steelyard.results.certificate import Tried
 
 QUICK = ({"n": 5}, {"n": 10})
@@ -92,6 +96,148 @@ def test_every_setting_is_judged_and_the_mean_over_all_points() -> None:
 def test_a_broken_setting_is_the_only_fault() -> None:
     made = held(claim(low=0.9), [tried(0.95, 1.0), replace(tried(0.0, 0.0, n=10), broken="ZeroDivisionError: x")])
     assert made.faults == ("things: coverage of m at n=10: could not be computed: ZeroDivisionError: x",)
+
+
+# ---- shares that are counts -------------------------------------------------------------------------------------------
+
+
+def binomial(runs: int, chance: float) -> list[float]:
+    """The chance of each count, by sums of logarithms: no function that the judge uses."""
+    whole = math.lgamma(runs + 1)
+    return [
+        math.exp(whole - math.lgamma(k + 1) - math.lgamma(runs - k + 1) + k * math.log(chance) + (runs - k) * math.log1p(-chance))
+        for k in range(runs + 1)
+    ]
+
+
+def outside(runs: int, bound: float, side: str) -> list[int]:
+    """The counts that are judged to lie outside."""
+    asks: Callable[[Known], bool] = (lambda known: known.above(bound)) if side == "above" else (lambda known: known.below(bound))
+    return [k for k in range(runs + 1) if asks(Known(k / runs, 0.0, runs))]
+
+
+@pytest.mark.parametrize("runs", [40, 120, 200, 400, 1000])
+@pytest.mark.parametrize("bound", [0.01, 0.05, 0.07, 0.3, 0.8, 0.93, 0.99])
+@pytest.mark.parametrize("side", ["above", "below"])
+def test_a_truth_on_its_bound_is_hardly_ever_outside_and_one_count_less_would_be(runs: int, bound: float, side: str) -> None:
+    """False faults have the chance that is said, and no room is left: the next count would go beyond it."""
+    chances, called = binomial(runs, bound), outside(runs, bound, side)
+    within = [k for k in range(runs + 1) if k not in called and (k > bound * runs) == (side == "above")]
+    assert sum(chances[k] for k in called) <= CHANCE * (1 + 1e-9)
+    if called:
+        next_one = max(within) if side == "above" else min(within)
+        assert sum(chances[k] for k in [*called, next_one]) > CHANCE
+
+
+@pytest.mark.parametrize(
+    ("runs", "bound", "truth", "found"),
+    [
+        (200, 0.07, 0.20, 0.97),
+        (400, 0.07, 0.15, 0.90),
+        (400, 0.06, 0.125, 0.83),
+        (800, 0.06, 0.10, 0.69),
+        (200, 0.93, 0.80, 0.95),
+        (400, 0.93, 0.85, 0.90),
+        (200, 0.75, 0.55, 0.95),
+    ],
+)
+def test_a_truth_this_far_outside_is_found_this_often(runs: int, bound: float, truth: float, found: float) -> None:
+    """And always more often than by four standard errors at the share that was found, which was the rule before."""
+    side = "above" if truth > bound else "below"
+    chances = binomial(runs, truth)
+    power = sum(chances[k] for k in outside(runs, bound, side))
+    before = [
+        k for k in range(runs + 1) if abs(k / runs - bound) > 4 * counted("", k, runs).error and (k / runs > bound) == (truth > bound)
+    ]
+    assert power >= found
+    assert power > sum(chances[k] for k in before)
+
+
+def test_nothing_is_beyond_zero_and_one_but_what_is() -> None:
+    assert not Known(1.0, 0.1, 10).above(1.0)
+    assert not Known(0.0, 0.1, 10).below(0.0)
+    assert Known(0.1, 0.1, 10).above(0.0)
+    assert Known(0.9, 0.1, 10).below(1.0)
+
+
+def count(hits: int, runs: int, n: int = 5) -> Tried:
+    return summary(claim("size"), {"n": n}, [counted(f"n={n}", hits, runs)])
+
+
+def test_a_count_says_how_seldom_it_would_come() -> None:
+    assert held(claim("size", high=0.05), [count(38, 400)]).holds
+    (fault,) = held(claim("size", high=0.05), [count(39, 400)]).faults
+    assert fault == (
+        "things: size of m at n=5: found 0.0975 +- 0.015, claimed at most 0.05 "
+        "(off by 0.0475; were it 0.05, 39 of 400 runs or more would have a chance of 7e-05)"
+    )
+    (fault,) = held(claim("power", low=0.8), [count(60, 100)]).faults
+    assert "60 of 100 runs or fewer would have a chance of 4e-06" in fault
+
+
+def test_all_runs_together_are_held_against_the_bound_of_each() -> None:
+    """Four settings, none of which is far enough outside alone; different numbers of runs are simply added."""
+    far = [count(37, 400, n=5), count(37, 400, n=10), count(18, 200, n=20)]
+    assert all(held(claim("size", high=0.05), [one]).holds for one in far)
+    (fault,) = held(claim("size", high=0.05), far).faults
+    assert fault.startswith("things: size of m at all settings together: found 0.092 ")
+    assert "92 of 1000 runs or more" in fault
+    assert held(claim("size", mean_high=0.06), far).holds  # a mean of settings with different runs is no count
+
+
+def test_points_on_the_same_runs_are_not_counted_twice() -> None:
+    """Both ends of an interval come from the same runs: together they tell no more than one of them."""
+    both = [summary(claim("size"), {"n": n}, [counted(f"n={n} {end}", 36, 400) for end in ("lower", "upper")]) for n in (5, 10)]
+    assert [one.runs for one in both] == [400, 400]
+    assert held(claim("size", high=0.05), both).holds
+
+
+def test_a_mean_of_equal_runs_is_a_count_and_of_others_has_its_error() -> None:
+    band = claim("size", mean_high=0.05)
+    (fault,) = held(band, [count(36, 400, n=5), count(36, 400, n=10)]).faults
+    assert "on average, most at n=5: found 0.09 " in fault
+    assert "72 of 800 runs or more" in fault
+    one, other = count(36, 400, n=5), replace(count(36, 400, n=10), runs=0)
+    assert held(band, [one, other]).holds  # 4 Monte Carlo errors of 0.010 each
+    (fault,) = held(band, [one, replace(other, most=0.5, mean=0.5)]).faults
+    assert "Monte Carlo errors" in fault
+
+
+def test_shares_of_different_runs_or_of_none_are_no_count() -> None:
+    mixed = summary(claim("size"), {"n": 5}, [counted("a", 3, 10), counted("b", 4, 20)])
+    assert mixed.runs == 0
+    assert summary(claim("size"), {"n": 5}, [Point("a", 0.3, 0.01)]).runs == 0
+
+
+def test_a_weakness_that_is_gone_is_judged_by_its_count() -> None:
+    weak = claim("coverage", fails=0.8)
+    chances = binomial(200, 0.8)
+    first = next(k for k in range(160, 201) if sum(chances[k:]) < CHANCE)
+    assert held(weak, [count(first - 1, 200)]).holds
+    (fault,) = held(weak, [count(first, 200)]).faults
+    assert "a documented weakness of at most 0.8, which is gone" in fault
+
+
+def test_how_many_wrong_alarms_the_quick_grid_can_have() -> None:
+    """Were every truth exactly on its bound, one grid in twenty would have a wrong alarm, or about that; no more comparisons than so."""
+    compared = 0
+    for each in every_claim():
+        drawn = [s for s in each.quick if "runs" in s]
+        bounds = sum(bound is not None for bound in (each.band.low, each.band.high))
+        compared += bounds * (len(drawn) + (len(drawn) > 1)) + sum(
+            b is not None for b in (each.band.mean_low, each.band.mean_high, each.band.fails)
+        )
+    assert compared > 400
+    assert compared * CHANCE < 0.1
+
+
+def test_the_numbers_of_a_run_are_those_of_a_count() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        runs = int(rng.integers(1, 500))
+        point = counted("here", hits := int(rng.integers(0, runs + 1)), runs)
+        assert round(point.found * point.runs) == hits
+        assert point.error > 0
 
 
 def pair(kind: str, ours: Tried, theirs: Tried) -> list[str]:

@@ -23,20 +23,24 @@ NOMINAL = {"coverage": LEVEL, "size": ALPHA, "power": POWER}
 KINDS = tuple(NOMINAL)
 PAGE = "docs/methods.md"
 TWO_PAGE = "docs/compare.md"
-WITHIN = 4.0  # Monte Carlo standard errors that chance may explain
 
 Setting = Mapping[str, float | int | str]
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one setting showed: where, the share found and the mean width of the interval, with Monte Carlo standard errors (0: exact)."""
+    """What one setting showed: where, the share found and the mean width of the interval, with Monte Carlo standard errors (0: exact).
+
+    runs: of how many independent runs the share is a count; 0 where it is none (a sum of chances, a mean of shares), so that
+    nothing but its error is known.
+    """
 
     where: str
     found: float
     error: float = 0.0
     width: float | None = None
     width_error: float = 0.0
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +130,12 @@ def generator(seed: int, name: str, setting: Setting) -> np.random.Generator:
 
     digest = hashlib.sha256(f"{seed}|{name}|{words(setting)}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "big"))
+
+
+def counted(where: str, hits: int, runs: int, width: float | None = None, width_error: float = 0.0) -> Point:
+    """The share of independent runs that did what is asked about."""
+    share = hits / runs
+    return Point(where, share, share_error(share, runs), width, width_error, runs)
 
 
 def share_error(share: float, runs: int) -> float:

@@ -1,16 +1,54 @@
-"""Judging: what was found against the band of its claim, with room for Monte Carlo error and no more."""
+"""Judging: what was found against the band of its claim, with room for chance and no more.
+
+A share that is a count of independent runs lies outside its band if so many runs, or more, would hardly ever come where the truth
+is the bound itself: the binomial tail at the bound, held against CHANCE. The error at the share that was found is no measure of
+that: next to 0 and 1 it is larger than the error at the bound on the bad side, and smaller on the good one. Where every point of
+a claim is such a count, all runs together must lie within the bounds of each point too: where no share may be above a bound,
+neither may their sum, which is known better than any of them.
+
+A share that is no count, a mean of shares or of chances along drawn courses, has its standard error and WITHIN of them as room.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from steelyard.proof.claims import WITHIN, Band, Claim
+from scipy.special import bdtr, bdtrc
+
+from steelyard.proof.claims import Band, Claim, share_error
 from steelyard.render.digits import steady
 from steelyard.results.certificate import UP_IS_BAD, Held, Tried
 
+CHANCE = 1e-4  # how seldom, in one comparison, a truth on the bound may look as bad; one of 20 quick grids if all lay on their bounds
+WITHIN = 4.0  # standard errors where nothing is counted: the normal law is only near
 EXACT = 1e-9  # what rounding may add to a share that was enumerated
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A share and how well it is known: as a count of `runs`, or by its Monte Carlo error where `runs` is 0."""
+
+    share: float
+    error: float
+    runs: int
+
+    def above(self, bound: float) -> bool:
+        """Whether the share lies further above the bound than chance explains."""
+        if self.runs:
+            return self.share > bound and (bound <= 0 or self.tail(bound) < CHANCE)
+        return self.share - WITHIN * self.error - EXACT > bound
+
+    def below(self, bound: float) -> bool:
+        if self.runs:
+            return self.share < bound and (bound >= 1 or self.tail(bound) < CHANCE)
+        return self.share + WITHIN * self.error + EXACT < bound
+
+    def tail(self, bound: float) -> float:
+        """The chance of a count as far on this side of the bound, or further, if the truth is the bound."""
+        hits = round(self.share * self.runs)
+        return float(bdtrc(hits - 1, self.runs, bound)) if self.share > bound else float(bdtr(hits, self.runs, bound))
 
 
 def held(claim: Claim, settings: Sequence[Tried]) -> Held:
@@ -43,8 +81,14 @@ def held(claim: Claim, settings: Sequence[Tried]) -> Held:
 
 def worst(kind: str, settings: Sequence[Tried]) -> tuple[float, str, float]:
     """(share, where, Monte Carlo error): the largest size, the least coverage, the least power."""
-    found = [tried.worst(kind) for tried in settings]
-    return max(found, key=lambda w: steady(w[0])) if kind in UP_IS_BAD else min(found, key=lambda w: steady(w[0]))
+    return _worst(kind, settings).worst(kind)
+
+
+def _worst(kind: str, settings: Sequence[Tried]) -> Tried:
+    """The setting in which that was found."""
+    if kind in UP_IS_BAD:
+        return max(settings, key=lambda t: steady(t.most))
+    return min(settings, key=lambda t: steady(t.least))
 
 
 def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
@@ -54,6 +98,26 @@ def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
     return mean, math.sqrt(math.fsum((t.mean_error * t.points) ** 2 for t in settings)) / points
 
 
+def all_runs(settings: Sequence[Tried]) -> Known | None:
+    """All runs of all settings as one count; None where some share is no count, or a setting has several, which share their runs."""
+    if not all(t.runs and t.points == 1 for t in settings):
+        return None
+    runs = sum(t.runs for t in settings)
+    share = sum(round(t.mean * t.runs) for t in settings) / runs
+    return Known(share, share_error(share, runs), runs)
+
+
+def known_mean(settings: Sequence[Tried]) -> Known:
+    """The mean over all points: a count where each of them rests on equally many runs, else by its error.
+
+    Counts of different chances vary less together than a binomial of their mean, so that its tail is no smaller than theirs
+    (Hoeffding 1956)."""
+    whole = all_runs(settings)
+    if whole is not None and len({t.runs for t in settings}) == 1:
+        return whole
+    return Known(*mean_share(settings), 0)
+
+
 def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
     """What the band does not allow, a sentence each: setting, found, band, by how much."""
     band = claim.band
@@ -61,33 +125,42 @@ def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
     if found:
         return found
     for tried in settings:
-        if band.low is not None and tried.least + room(tried.least_error) < band.low:
-            found.append(_said(claim, tried.least_at, tried.least, tried.least_error, f"at least {band.low:g}", band.low))
-        if band.high is not None and tried.most - room(tried.most_error) > band.high:
-            found.append(_said(claim, tried.most_at, tried.most, tried.most_error, f"at most {band.high:g}", band.high))
-    mean, error = mean_share(settings)
-    if band.mean_low is not None and mean + room(error) < band.mean_low:
-        at = min(settings, key=lambda t: steady(t.mean)).setting
-        found.append(_said(claim, f"on average, least at {at}", mean, error, f"at least {band.mean_low:g}", band.mean_low))
-    if band.mean_high is not None and mean - room(error) > band.mean_high:
-        at = max(settings, key=lambda t: steady(t.mean)).setting
-        found.append(_said(claim, f"on average, most at {at}", mean, error, f"at most {band.mean_high:g}", band.mean_high))
+        found += _outside(claim, tried.least_at, Known(tried.least, tried.least_error, tried.runs), low=band.low)
+        found += _outside(claim, tried.most_at, Known(tried.most, tried.most_error, tried.runs), high=band.high)
+    whole = all_runs(settings)
+    if whole is not None and len(settings) > 1:
+        found += _outside(claim, "all settings together", whole, low=band.low, high=band.high)
+    mean = known_mean(settings)
+    least, most = (pick(settings, key=lambda t: steady(t.mean)).setting for pick in (min, max))
+    found += _outside(claim, f"on average, least at {least}", mean, low=band.mean_low)
+    found += _outside(claim, f"on average, most at {most}", mean, high=band.mean_high)
     if band.fails is not None:
-        share, where, error = worst(claim.kind, settings)
-        up = claim.kind in UP_IS_BAD
-        if share + room(error) < band.fails if up else share - room(error) > band.fails:
+        tried = _worst(claim.kind, settings)
+        share, where, error = tried.worst(claim.kind)
+        weak, up = Known(share, error, tried.runs), claim.kind in UP_IS_BAD
+        if weak.below(band.fails) if up else weak.above(band.fails):
             bound = f"a documented weakness of {'at least' if up else 'at most'} {band.fails:g}, which is gone"
-            found.append(_said(claim, f"{where}, its worst", share, error, bound, band.fails))
+            found.append(_said(claim, f"{where}, its worst", weak, bound, band.fails))
     return found
 
 
-def room(error: float) -> float:
-    """How far a share may lie outside its band by chance, or by rounding where nothing was drawn."""
-    return WITHIN * error + EXACT
+def _outside(claim: Claim, where: str, found: Known, low: float | None = None, high: float | None = None) -> list[str]:
+    said = []
+    if low is not None and found.below(low):
+        said.append(_said(claim, where, found, f"at least {low:g}", low))
+    if high is not None and found.above(high):
+        said.append(_said(claim, where, found, f"at most {high:g}", high))
+    return said
 
 
-def _said(claim: Claim, where: str, found: float, error: float, band: str, bound: float) -> str:
-    chance = f" +- {error:.2g}" if error > 0 else ""
-    far = abs(found - bound)
-    by = f"off by {far:.3g}" + (f", {far / error:.1f} Monte Carlo errors" if error > 0 else "")
-    return f"{claim.name} at {where}: found {found:.6g}{chance}, claimed {band} ({by})"
+def _said(claim: Claim, where: str, found: Known, band: str, bound: float) -> str:
+    chance = f" +- {found.error:.2g}" if found.error > 0 else ""
+    far = abs(found.share - bound)
+    by = f"off by {far:.3g}"
+    if found.runs:
+        more = "or more" if found.share > bound else "or fewer"
+        hits = round(found.share * found.runs)
+        by += f"; were it {bound:g}, {hits} of {found.runs} runs {more} would have a chance of {found.tail(bound):.1g}"
+    elif found.error > 0:
+        by += f", {far / found.error:.1f} Monte Carlo errors"
+    return f"{claim.name} at {where}: found {found.share:.6g}{chance}, claimed {band} ({by})"

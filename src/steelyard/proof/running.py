@@ -67,6 +67,7 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
         off=math.fsum(max(0.0, bad * (p.found - claim.nominal)) for p in seen) / many,
         width=math.fsum(widths) / many if len(widths) == many else None,
         width_error=math.sqrt(math.fsum(p.width_error**2 for p in seen)) / many,
+        runs=seen[0].runs if len({p.runs for p in seen}) == 1 else 0,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.estimate.evidence import Evidence
-from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, declared, generator, share_error, words
+from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, counted, declared, generator, words
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 
@@ -81,8 +81,7 @@ def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generat
         high = math.inf if found.high is None or found.side == "lower" else found.high
         covered += low <= truth <= high
         widths.append(high - low if found.side == "two" else abs(truth - (low if found.side == "lower" else high)))
-    share, runs = covered / len(widths), len(widths)
-    yield Point(words(law), share, share_error(share, runs), *averaged(widths))
+    yield counted(words(law), covered, len(widths), *averaged(widths))
 
 
 def runs_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:

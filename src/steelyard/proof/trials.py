@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error, words
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, counted, declared, words
 
 Draw = Callable[[np.random.Generator, Setting], tuple[Any, ...]]
 Calls = Callable[..., bool]
@@ -51,7 +51,7 @@ class Trial:
         """The share of the data sets on which the method calls. All methods of a family are given the same stream."""
         runs, calls = int(setting["runs"]), self.methods[method]
         hits = sum(calls(*self.draw(rng, setting)) for _ in range(runs))
-        yield Point(told(setting), hits / runs, share_error(hits / runs, runs))
+        yield counted(told(setting), hits, runs)
 
 
 def told(setting: Setting) -> str:

@@ -18,8 +18,9 @@ class Tried(ResultPart):
     """What one setting of a claim showed, its many points reduced to a few numbers.
 
     least and most are the ends of the shares found, with their places and Monte Carlo standard errors (0: exact). `off` is how
-    far the shares lie on the bad side of nominal, on average: below it for coverage, above it for size. A setting that could
-    not be worked out says why in `broken`; its shares are then the worst there are.
+    far the shares lie on the bad side of nominal, on average: below it for coverage, above it for size. `runs` is the number of
+    independent runs that each share is a count of; 0 where shares are sums of chances or means, or rest on different numbers of
+    runs. A setting that could not be worked out says why in `broken`; its shares are then the worst there are.
     """
 
     setting: str
@@ -35,6 +36,7 @@ class Tried(ResultPart):
     off: float
     width: float | None = None
     width_error: float = 0.0
+    runs: int = 0
     broken: str | None = None
     seconds: float = 0.0
 

@@ -17,7 +17,7 @@ from steelyard.infer.paired.mcnemar import mcnemar_midp, wald_paired
 from steelyard.infer.planning.coverage import rejected_flips
 from steelyard.infer.posterior.metrics import f1_posterior
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import ALPHA, LEVEL, Band, Claim, Point, Said, Setting, declared, share_error, words
+from steelyard.proof.claims import ALPHA, LEVEL, Band, Claim, Point, Said, Setting, counted, declared, words
 from steelyard.proof.coverage import jaccard, paired
 from steelyard.proof.errors.tests import SHARES, flips_region
 from steelyard.proof.simulation import DRAWS
@@ -70,7 +70,7 @@ def called(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
     for share in SHARES:
         where = f"{words(setting)} disagree={share:g}"
         if method == "z of different items":
-            yield Point(where, *as_if_apart(n, share, rng))
+            yield counted(where, *as_if_apart(n, share, rng))
         else:
             yield Point(where, rejected_flips(TIES[method](n), n, share / 2, share / 2))
 
@@ -96,15 +96,14 @@ def side_of_the_winner(n: int) -> Callable[[int], npt.NDArray[np.bool_]]:
 TIES = {"randomization, ties lost": ties_lost, "bootstrap, side of the winner": side_of_the_winner}
 
 
-def as_if_apart(n: int, share: float, rng: np.random.Generator, runs: int = 20_000) -> tuple[float, float]:
-    """`two_proportion_z` of many tables at once, as if each system had answered items of its own."""
+def as_if_apart(n: int, share: float, rng: np.random.Generator, runs: int = 20_000) -> tuple[int, int]:
+    """(how often, of how many): `two_proportion_z` of many tables at once, as if each system had answered items of its own."""
     agree = 1 - share
     both, _, gained, lost = rng.multinomial(n, [agree * EASY, agree * (1 - EASY), share / 2, share / 2], runs).T
     pooled = (2 * both + gained + lost) / (2 * n)
     error = np.sqrt(2 * pooled * (1 - pooled) / n)
     z = np.divide((gained - lost) / n, error, out=np.zeros(runs), where=error > 0)
-    found = float(np.mean(np.abs(z) > z_value(1 - ALPHA)))
-    return found, share_error(found, runs)
+    return int(np.sum(np.abs(z) > z_value(1 - ALPHA))), runs
 
 
 def looked_at(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
@@ -116,7 +115,7 @@ def looked_at(method: str, setting: Setting, rng: np.random.Generator) -> Iterat
         u = rng.random(items)
         lost, gained = (u < psi / 2).cumsum()[seen], (u > 1 - psi / 2).cumsum()[seen]
         alarms += bool((lost >= first_call()[lost + gained]).any())
-    yield Point(told(setting), alarms / runs, share_error(alarms / runs, runs))
+    yield counted(told(setting), alarms, runs)
 
 
 @cache
@@ -138,8 +137,7 @@ def bare(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Po
             drawn = rng.multinomial(n, [hit, wrong, 1 - hit - wrong], runs)
             held = [low <= truth <= high for low, high in (bare_ends(method, *map(int, row)) for row in drawn if row[0] + row[1])]
             where = words({"n": n, "prevalence": prevalence, "precision": precision, "recall": recall})
-            share = sum(held) / len(held)  # none that has a value: a fault, and no share
-            yield Point(where, share, share_error(share, len(held)))
+            yield counted(where, sum(held), len(held))  # none that has a value: a fault, and no share
 
 
 def bare_ends(method: str, tp: int, wrong: int, tn: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, share_error, words
+from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, counted, declared, words
 from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
 
@@ -49,8 +49,8 @@ def favoured(method: str, setting: Setting, rng: np.random.Generator) -> Iterato
     sure = float(setting["sure"])
     said = np.maximum(believed, 1 - believed) >= sure
     right = np.where(believed > 0.5, truth > 0, truth < 0)[said]
-    share, many = (float(right.mean()), len(right)) if len(right) else (1.0, runs)
-    yield Point(words({key: value for key, value in setting.items() if key != "runs"}), share, share_error(share, many))
+    hits, many = (int(right.sum()), len(right)) if len(right) else (runs, runs)
+    yield counted(words({key: value for key, value in setting.items() if key != "runs"}), hits, many)
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, share_error
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, counted, declared
 from steelyard.proof.trials import told
 from steelyard.questions.bisect.search import TELLING, WHOLE, Answers, SearchOptions, search
 
@@ -70,8 +70,7 @@ def shared(family: str, method: str, setting: Setting, rng: np.random.Generator)
             right += first_bad in found.named
             few += answers.calls <= cheap
     hits, of = (right, named) if family == RIGHT else (few, searched)
-    share = hits / of if of else 1.0
-    yield Point(told(setting), share, share_error(share, of or runs))
+    yield counted(told(setting), hits, of) if of else counted(told(setting), runs, runs)
 
 
 def _world(rng: np.random.Generator, commits: int, drop: float, churn: float, *, spread: bool) -> tuple[int, FloatArray]:

@@ -15,7 +15,7 @@ from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.opening import SystemItems
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, share_error
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, counted, declared
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import rule_of, run_of
 from steelyard.proof.errors.tests import PAGE, plainly
@@ -239,4 +239,4 @@ def these_items(kind: str, method: str, setting: Setting, rng: np.random.Generat
         assert found.p_value is not None
         held = found.lower is not None and found.upper is not None and found.lower <= change <= found.upper
         hits += held if kind == "coverage" else found.p_value <= ALPHA
-    yield Point(told(setting), hits / runs, share_error(hits / runs, runs))
+    yield counted(told(setting), hits, runs)

@@ -14,7 +14,7 @@ from steelyard.infer.sequential.el_cost import expected_ends
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.sequential_cost import Operating, expected_items
 from steelyard.infer.sequential.wavering import WaveringStrata, answer_variance, strata_of
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, share_error
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, counted, declared
 from steelyard.proof.trials import told
 
 FAMILY = "stopping early, several answers on record"
@@ -82,7 +82,7 @@ def called(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
     """The share of runs that end in a regression, where differences follow the law of these items; the pool is large."""
     runs = int(setting["runs"])
     share = ended(method, setting, int(rng.integers(2**32))).regression
-    yield Point(told(setting), share, share_error(share, runs))
+    yield counted(told(setting), round(share * runs), runs)
 
 
 def ended(method: str, setting: Setting, seed: int) -> Operating:
@@ -151,8 +151,7 @@ def in_pools(end: str, method: str, setting: Setting, rng: np.random.Generator) 
         found = expected_items(float(setting["theta"]), churn, drop, available=pool, paths=runs, seed=seed)
         yield Point(told(setting), found.regression if end == "regression" else found.passed, max(found.regression_error, 1e-6))
         return
-    share = sum(run_over(rng, setting) == end for _ in range(runs)) / runs
-    yield Point(told(setting), share, share_error(share, runs))
+    yield counted(told(setting), sum(run_over(rng, setting) == end for _ in range(runs)), runs)
 
 
 def run_over(rng: np.random.Generator, setting: Setting) -> str:
@@ -212,8 +211,7 @@ def of_scores(method: str, setting: Setting, rng: np.random.Generator) -> Iterat
     """The share of runs that end in a regression."""
     del method
     runs = int(setting["runs"])
-    share = sum(run_of_scores(rng, setting) == "regression" for _ in range(runs)) / runs
-    yield Point(told(setting), share, share_error(share, runs))
+    yield counted(told(setting), sum(run_of_scores(rng, setting) == "regression" for _ in range(runs)), runs)
 
 
 def run_of_scores(rng: np.random.Generator, setting: Setting) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.stopping import rule_for
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, averaged, declared, share_error, words
+from steelyard.proof.claims import Band, Claim, Point, Said, Setting, averaged, counted, declared, words
 from steelyard.proof.errors.stopping import default_rule, differences
 from steelyard.proof.trials import told
 
@@ -93,5 +93,4 @@ def ends_held(method: str, setting: Setting, rng: np.random.Generator) -> Iterat
         found.append((-1.0 if stopped.low is None else stopped.low, 1.0 if stopped.high is None else stopped.high))
     low, high = np.array(found).T
     for end, held in (("lower", low <= truth), ("upper", truth <= high)):
-        share = float(np.mean(held))
-        yield Point(f"{told(setting)} {end}", share, share_error(share, runs), *averaged(high - low))
+        yield counted(f"{told(setting)} {end}", int(held.sum()), runs, *averaged(high - low))

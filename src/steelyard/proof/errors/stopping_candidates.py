@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.infer.sequential.candidates import candidate_alpha, simulated_candidates
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, share_error
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, counted, declared
 from steelyard.proof.trials import told
 
 FAMILY = "several candidates against one baseline, stopping early"
@@ -38,8 +38,7 @@ def alarms(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
     del method
     runs, broken = int(setting["runs"]), bool(setting["broken"])
     ends = [run_of(rng, setting)[0] for _ in range(runs)]
-    share = sum(each[0] == "regression" if broken else "regression" in each for each in ends) / runs
-    yield Point(told(setting), share, share_error(share, runs))
+    yield counted(told(setting), sum(each[0] == "regression" if broken else "regression" in each for each in ends), runs)
 
 
 def run_of(rng: np.random.Generator, setting: Setting) -> tuple[list[str], list[int]]:

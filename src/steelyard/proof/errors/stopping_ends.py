@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, counted, declared
 from steelyard.proof.errors.stopping import THETA, default_rule, differences, followed, planned
 from steelyard.proof.trials import told
 
@@ -50,8 +50,7 @@ def ends_held(kind: str, setting: Setting, rng: np.random.Generator) -> Iterator
         found.append((-1.0 if stopped.low is None else stopped.low, 1.0 if stopped.high is None else stopped.high))
     low, high = np.array(found).T
     for end, held in (("lower", low <= truth), ("upper", truth <= high)):
-        share = float(np.mean(held))
-        yield Point(f"{told(setting)} {end}", share, share_error(share, runs), *averaged(high - low))
+        yield counted(f"{told(setting)} {end}", int(held.sum()), runs, *averaged(high - low))
 
 
 def _sequences() -> Iterator[Claim]:
@@ -75,4 +74,4 @@ def sequence_held(method: str, setting: Setting, rng: np.random.Generator) -> It
         low, high = ConfidenceSequence((0.0, 1.0), ALPHA, width=SEQUENCES[method]).look(scores)
         held += low <= 0.9 <= high
         widths.append(high - low)
-    yield Point(told(setting), held / runs, share_error(held / runs, runs), *averaged(widths))
+    yield counted(told(setting), held, runs, *averaged(widths))

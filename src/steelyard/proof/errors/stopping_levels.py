@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.stopping import rule_for
-from steelyard.proof.claims import POWER, Band, Claim, Point, Setting, declared, share_error, words
+from steelyard.proof.claims import POWER, Band, Claim, Point, Setting, counted, declared, words
 from steelyard.proof.errors.stopping import FloatArray, default_rule
 from steelyard.proof.errors.stopping_tails import FALLS, HEALTHY
 from steelyard.proof.errors.stopping_tails import differences as rare_differences
@@ -149,4 +149,4 @@ def regressions(alpha: float, beta: float, draw: Drawn, method: str, setting: Se
             n = min(n + batch, len(values))
             rule.look(values[:n], last=n == len(values))
         calls += rule.decision == "regression"
-    yield Point(told(setting), calls / runs, share_error(calls / runs, runs))
+    yield counted(told(setting), calls, runs)

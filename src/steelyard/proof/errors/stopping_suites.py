@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.infer.sequential.stopping import rule_for
 from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, share_error
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, counted, declared
 from steelyard.proof.trials import told
 
 FAMILY = "a suite of ten tasks that stops early"
@@ -53,8 +53,7 @@ def alarms(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
     """The share of suites that end in a regression."""
     del method
     runs = int(setting["runs"])
-    share = sum(night(rng, setting)[0] == "regression" for _ in range(runs)) / runs
-    yield Point(told(setting), share, share_error(share, runs))
+    yield counted(told(setting), sum(night(rng, setting)[0] == "regression" for _ in range(runs)), runs)
 
 
 def night(rng: np.random.Generator, setting: Setting) -> tuple[str, int]:

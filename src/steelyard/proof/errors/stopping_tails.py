@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.infer.sequential.stopping import StoppingRule, rule_for
-from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, declared, share_error
+from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, counted, declared
 from steelyard.proof.errors.stopping import FloatArray, default_rule
 from steelyard.proof.trials import Trial, told
 
@@ -120,5 +120,5 @@ def lower_held(method: str, setting: Setting, rng: np.random.Generator) -> Itera
     for _ in range(runs):
         low = followed(method, differences(rng, setting), theta, int(setting["batch"])).estimate().low
         lows.append(-1.0 if low is None else low)
-    share = float(np.mean(np.array(lows) <= -theta))
-    yield Point(told(setting), share, share_error(share, runs), *averaged(-np.array(lows)))
+    held = int(np.sum(np.array(lows) <= -theta))
+    yield counted(told(setting), held, runs, *averaged(-np.array(lows)))

@@ -15,7 +15,7 @@ from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.decision import decide
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import settle
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, declared, share_error
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, counted, declared
 from steelyard.proof.trials import told
 from steelyard.questions.suite.check_suite import judged
 from steelyard.results.comparison import Test
@@ -82,8 +82,11 @@ def called(family: str, correction: str, setting: Setting, rng: np.random.Genera
                 "a suite of guards, broken ones called": float(red[:broken].mean()) if broken else 0.0,
             }[family]
         )
-    mean, spread = averaged(shares)
-    yield Point(told(setting), mean, max(spread, share_error(mean, runs)) if "any" in family else max(spread, 0.5 / runs))
+    if "any" in family:
+        yield counted(told(setting), int(sum(shares)), runs)
+        return
+    mean, spread = averaged(shares)  # of shares, not of calls: no count
+    yield Point(told(setting), mean, max(spread, 0.5 / runs))
 
 
 def _red(z: FloatArray, correction: str) -> npt.NDArray[np.bool_]:
