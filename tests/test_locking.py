@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,50 @@ def test_somebody_elses_lock_is_not_released(tmp_path: Path) -> None:
     assert other.held()
     other.__exit__(None, None, None)
     only(path)
+
+
+def _replaced_as_it_is_taken(monkeypatch: pytest.MonkeyPatch, then: Callable[[Path], None]) -> list[Path]:
+    """The first lock that is taken loses its name in the moment it is taken, as when its holder ended just then; `then` happens next."""
+    taken: list[Path] = []
+    sign = Lock._sign
+
+    def signed(self: Lock, handle: int) -> None:
+        sign(self, handle)
+        taken.append(self.path)
+        if len(taken) == 1:
+            self.path.rename(self.path.with_name("elsewhere"))
+            then(self.path)
+
+    monkeypatch.setattr(Lock, "_sign", signed)
+    return taken
+
+
+@POSIX
+def test_a_lock_whose_file_went_in_the_moment_it_was_taken_is_taken_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that hold two files of one name both think they are alone: whoever has waited looks again before it goes on."""
+    path = tmp_path / "f"
+    taken = _replaced_as_it_is_taken(monkeypatch, lambda _: None)
+    with Lock(path) as lock:
+        assert len(taken) == 2
+        assert lock.held()
+        with pytest.raises(locking.LockHeldError):
+            Lock(path, timeout=0).__enter__()
+    with Lock(path, timeout=0) as lock:  # and it is given back
+        assert lock.held()
+
+
+@POSIX
+def test_a_lock_that_another_took_in_that_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "f"
+    others: list[Lock] = []
+    taken = _replaced_as_it_is_taken(monkeypatch, lambda _: others.append(Lock(path).__enter__()))
+    with pytest.raises(locking.LockHeldError, match="locked by process"):
+        Lock(path, timeout=0.05).__enter__()
+    assert len(taken) == 2  # ours, and that of the other, which is still its own
+    assert others[0].held()
+    others[0].__exit__(None, None, None)
+    with Lock(path, timeout=0) as lock:
+        assert lock.held()
 
 
 def test_a_writer_who_lost_the_lock_writes_nothing(tmp_path: Path) -> None:
