@@ -26,6 +26,9 @@ from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, S
 from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
 from steelyard.reference.config import TIERS, Tier
+from steelyard.render.formats import FORMATS as WRITTEN
+from steelyard.render.formats import OutputFormat
+from steelyard.render.page import page_of
 from steelyard.results.comparison import Test
 
 ROOT = Path(__file__).parents[1]
@@ -115,6 +118,33 @@ def test_the_guide_names_every_log_format() -> None:
     guide = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
     for form in FORMATS:
         assert f"| {form.tool} | {form.give} |" in guide
+
+
+# ---- formats of answers ------------------------------------------------------------------------------------------------
+
+
+def shouted(result: Any) -> str:
+    """What the answer says, aloud."""
+    return page_of(result).lead.upper()
+
+
+def test_an_output_format_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, documented: Any) -> None:
+    words = ["plan", "detect", "--sigma", "50", "--theta", "3"]
+    assert CliRunner().invoke(steelyard, [*words, "--format", "shout"]).exit_code != 0
+    monkeypatch.setitem(WRITTEN, "shout", OutputFormat(write=shouted, endings=(".loud",)))
+    printed = CliRunner().invoke(steelyard, [*words, "--format", "shout"], catch_exceptions=False)
+    assert printed.stdout == sy.plan_detect(sigma=50, theta=3).conclusion.upper() + "\n"
+    CliRunner().invoke(steelyard, [*words, "-o", str(tmp_path / "plan.loud")], catch_exceptions=False)
+    assert (tmp_path / "plan.loud").read_text(encoding="utf-8") == printed.stdout
+    for command in (["measure"], ["check"], ["plan", "detect"], ["references", "list"]):
+        assert "|shout" in "".join(CliRunner().invoke(steelyard, [*command, "--help"]).stdout.split()), command
+    assert documented()["Formats"]["shout"] == "What the answer says, aloud."
+
+
+def test_a_format_of_guards_is_offered_for_guards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WRITTEN, "shout", OutputFormat(write=shouted, answers="guards"))
+    told = {name: "|shout" in "".join(CliRunner().invoke(steelyard, [name, "--help"]).stdout.split()) for name in ("check", "run", "compare")}
+    assert told == {"check": True, "run": True, "compare": False}
 
 
 # ---- intervals ---------------------------------------------------------------------------------------------------------

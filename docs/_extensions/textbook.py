@@ -200,7 +200,7 @@ def catalogues() -> dict[str, dict[str, str]]:
         "Intervals of a proportion": {name: (inspect.getdoc(method) or "").split("\n\n")[0] for name, method in METHODS.items()},
         "Tests of a difference": {name: f"{test.says}." for name, test in TESTS.items()},
         "Columns": {name: _role(role) for name, role in ROLES.items()},
-        "Formats": {name: (inspect.getdoc(write) or "").split("\n\n")[0] for name, write in WRITTEN.items()},
+        "Formats": {name: (inspect.getdoc(form.write) or "").split("\n\n")[0] for name, form in WRITTEN.items()},
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
         "Tiers of a suite": {name: f"{tier.says}." for name, tier in TIERS.items()},

@@ -11,7 +11,7 @@ import pytest
 from cases import every
 from render.html.page_samples import samples
 from steelyard.render import page as registry
-from steelyard.render.formats import FORMATS
+from steelyard.render.formats import FORMATS, OutputFormat
 from steelyard.render.page import PAGES, Page, Section, Sentences, builder_of, page_of
 from steelyard.results.base import KINDS
 
@@ -47,7 +47,7 @@ def test_a_section_is_written_once_for_all_formats(name: str, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_is_one_writer_of_pages(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, "shout", lambda result: page_of(result).word.upper())
+    monkeypatch.setitem(FORMATS, "shout", OutputFormat(write=lambda result: page_of(result).word.upper()))
     said = FORMATS["shout"](samples()[name])
     assert said == said.upper() != ""
 

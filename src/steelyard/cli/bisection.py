@@ -84,7 +84,7 @@ class SearchProgress:
             click.echo("\r\x1b[K", nl=False, err=True)
 
 
-@verb_command(STEP, "step", short_help="judge the commit that is checked out, for git bisect run", formats=())
+@verb_command(STEP, "step", short_help="judge the commit that is checked out, for git bisect run", answers=None)
 @click.argument("commits", metavar="GOOD..BAD")
 @click.argument("command", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def step_(commits: str, command: tuple[str, ...], given: Given) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import BY_ENDING, Given, _width, verb_command
+from steelyard.cli.command import Given, _width, verb_command
 from steelyard.options.certify import OPTIONS
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def certify(given: Given) -> None:
 
 def _write(result: Certificate, given: Given) -> None:
     """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
+    from steelyard.render.formats import format_of_ending
     from steelyard.render.pages.certificate import certificate_csv
 
     format_, quiet = given["format_"], given["quiet"]
@@ -65,7 +66,7 @@ def _write(result: Certificate, given: Given) -> None:
     if given["times"]:
         for claim in sorted(result.claims, key=lambda each: -each.seconds):
             click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)
-    pages = [place for place in given["output"] if (format_ or BY_ENDING.get(place.suffix.lower())) == "markdown"]
+    pages = [place for place in given["output"] if (format_ or format_of_ending(place.suffix)) == "markdown"]
     others = tuple(place for place in given["output"] if place not in pages)
     if others or not pages:
         given.answer(result, output=others)

@@ -336,12 +336,7 @@ def command(*words: Any, **facts: Any) -> Callable[[Callable[..., Any]], Command
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-FORMATS = ("text", "json", "markdown", "html")
 RECORD_FORMAT = "every-eval-ever"
-MEASURE_FORMATS = (*FORMATS, RECORD_FORMAT)
-PLAN_FORMATS = (*FORMATS, "svg")
-CHECK_FORMATS = (*FORMATS, "junit", "github")
-BY_ENDING = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".svg": "svg", ".xml": "junit"}
 PATIENCE = 1.0  # seconds of reading before it is told how far it is
 
 
@@ -360,16 +355,17 @@ def verb_command(
     name: str | None = None,
     *,
     short_help: str | None = None,
-    formats: tuple[str, ...] = FORMATS,
+    answers: str | None = "any",
+    beside: tuple[str, ...] = (),
     output: bool = True,
     group: Group | None = None,
     kind: type[Command] | None = None,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
-    formats: what the answer can be written in, with -o unless `output` is False (if that means something else to the command); none
-    of --format, --no-color, --quiet and --debug where there are no formats. short_help: in the list of a group that has no sentences
-    of its own. kind: the class, for a command that has others below it.
+    answers: any, plans or guards, by which --format offers what they can be written in, and formats beside those; with -o unless
+    `output` is False (if that means something else to the command). None: no --format, --no-color, --quiet and --debug. short_help: in
+    the list of a group that has no sentences of its own. kind: the class, for a command that has others below it.
     """
 
     def made(function: Callable[..., None]) -> click.Command:
@@ -380,7 +376,7 @@ def verb_command(
             function(*words, Given(typed, declared, context))
 
         flags = [_flag(option) for option in declared if not option.python_alone]
-        for add in reversed([*flags, *(_common(formats, output) if formats else [])]):
+        for add in reversed([*flags, *([] if answers is None else _common(FormatChoice(answers, beside), output))]):
             called = add(called)
         make = command if group is None else group.command
         if kind is not None:
@@ -441,6 +437,20 @@ class RegistryChoice(click.Choice[str]):
         return self.declared.names
 
 
+class FormatChoice(click.Choice[str]):
+    """A choice among the formats of answers, which are looked up when one is given or help is shown, not before."""
+
+    def __init__(self, answers: str, beside: tuple[str, ...] = ()) -> None:
+        self.answers, self.beside = answers, beside
+        self.case_sensitive = True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        from steelyard.render.formats import formats_of
+
+        return (*formats_of(self.answers), *self.beside)
+
+
 class RegistryOption(click.Option):
     """A flag of many names, which its help lists. They are checked where the question is settled, by what is asked about."""
 
@@ -483,7 +493,7 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
     return click.option(*words, option.name, **given)
 
 
-def _common(formats: tuple[str, ...], output: bool) -> list[Callable[[Decorated], Decorated]]:
+def _common(formats: FormatChoice, output: bool) -> list[Callable[[Decorated], Decorated]]:
     """--format, -o, --no-color, --quiet, --debug, the same everywhere."""
     of_output = click.option(
         "-o",
@@ -496,7 +506,7 @@ def _common(formats: tuple[str, ...], output: bool) -> list[Callable[[Decorated]
         click.option(
             "--format",
             "format_",
-            type=click.Choice(formats),
+            type=formats,
             help="Format of the answer.  [default: text, or from the extension of -o]",
         ),
         *([of_output] if output else []),
@@ -672,8 +682,9 @@ def answer(
         _print(text, colour if chosen == "text" else None)
         return
     from steelyard.atomic import write_text
+    from steelyard.render.formats import format_of_ending
 
-    formats = [format_ or BY_ENDING.get(place.suffix.lower(), "text") for place in places]
+    formats = [format_ or format_of_ending(place.suffix) or "text" for place in places]
     texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
         write_text(place, text)

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import INPUT, MEASURE_FORMATS, RECORD_FORMAT, Given, fraction, pairs_given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, RECORD_FORMAT, Given, fraction, pairs_given, told_while_reading, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.measure import OPTIONS
 from steelyard.outputs import refuse_overwriting
 
 
-@verb_command(OPTIONS, formats=MEASURE_FORMATS)
+@verb_command(OPTIONS, beside=(RECORD_FORMAT,))
 @click.argument("source", type=INPUT, required=False)
 def measure(source: str | None, given: Given) -> None:
     """How good is a model, and how sure are we?

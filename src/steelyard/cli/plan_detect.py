@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
+from steelyard.cli.command import Given, verb_command
 from steelyard.options.plan_detect import OPTIONS
 
 
-@verb_command(OPTIONS, formats=PLAN_FORMATS)
+@verb_command(OPTIONS, answers="plans")
 def detect(given: Given) -> None:
     """How many items does it take to detect a drop of theta?
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from steelyard.cli.command import PLAN_FORMATS, Given, verb_command
+from steelyard.cli.command import Given, verb_command
 from steelyard.options.plan_estimate import OPTIONS
 
 
-@verb_command(OPTIONS, formats=PLAN_FORMATS)
+@verb_command(OPTIONS, answers="plans")
 def estimate(given: Given) -> None:
     """How many labels does it take to know a metric well enough?
 

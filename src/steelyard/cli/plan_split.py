@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, verb_command
+from steelyard.cli.command import INPUT, Given, verb_command
 from steelyard.options.plan_split import OPTIONS
 
 
-@verb_command(OPTIONS, formats=PLAN_FORMATS)
+@verb_command(OPTIONS, answers="plans")
 @click.argument("curve", type=INPUT, metavar="CURVE")
 def split(curve: str, given: Given) -> None:
     """Of N labelled items, how many to train on and how many to test on?

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, PLAN_FORMATS, Given, split, verb_command
+from steelyard.cli.command import INPUT, Given, split, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.plan_train import OPTIONS
 
@@ -14,7 +14,7 @@ FITTING = ("truth", "features", "group", "metric", "positive", "sizes", "repeats
 READING = ("size", "score", "train_score", "seed_column", "n_test")
 
 
-@verb_command(OPTIONS, formats=PLAN_FORMATS)
+@verb_command(OPTIONS, answers="plans")
 @click.argument("curve", type=INPUT, required=False, metavar="[CURVE]")
 def train(curve: str | None, given: Given) -> None:
     """How many training items does it take to reach the target?

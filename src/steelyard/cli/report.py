@@ -79,7 +79,7 @@ def _about(given: Given) -> dict[str, str]:
     return {"retrieved": str(int(time.time()))} | about
 
 
-@verb_command(OPTIONS, formats=())
+@verb_command(OPTIONS, answers=None)
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 def report(results: tuple[Path, ...], given: Given) -> None:
     """Render results as one HTML page: the verdict first, then pictures, items, methods.

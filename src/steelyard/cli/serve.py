@@ -12,7 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.options.serve import OPTIONS
 
 
-@verb_command(OPTIONS, formats=())
+@verb_command(OPTIONS, answers=None)
 def serve(given: Given) -> None:
     """Serve a local web page: accuracy over time, verdicts, comparisons of runs, a plan calculator, references to approve.
 

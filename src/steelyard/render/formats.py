@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any
 
 from steelyard.errors import UsageError
+from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import steadied
 from steelyard.render.page import Page, page_of
@@ -118,12 +119,42 @@ def result_html(result: Any) -> str:
     return report_html([result])
 
 
-FORMATS: dict[str, Callable[..., str]] = {
-    "text": result_text,
-    "markdown": result_markdown,
-    "json": result_json,
-    "svg": result_svg,
-    "junit": result_junit,
-    "github": result_github,
-    "html": result_html,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFormat:
+    """A format of answers. endings: of files that ask for it. answers: which ones can be written so: any, plans, guards."""
+
+    write: Callable[..., str]
+    endings: tuple[str, ...] = ()
+    answers: str = "any"
+
+    def __call__(self, result: Any, **options: Any) -> str:
+        return self.write(result, **options)
+
+
+FORMATS: dict[str, OutputFormat] = {
+    "text": OutputFormat(write=result_text),
+    "json": OutputFormat(write=result_json, endings=(".json",)),
+    "markdown": OutputFormat(write=result_markdown, endings=(".md", ".markdown")),
+    "html": OutputFormat(write=result_html, endings=(".html", ".htm")),
+    "svg": OutputFormat(write=result_svg, endings=(".svg",), answers="plans"),
+    "junit": OutputFormat(write=result_junit, endings=(".xml",), answers="guards"),
+    "github": OutputFormat(write=result_github, answers="guards"),
 }
+
+
+def formats_of(answers: str) -> tuple[str, ...]:
+    """The names of the formats in which a command can write its answers.
+
+    >>> formats_of("plans")
+    ('text', 'json', 'markdown', 'html', 'svg')
+    """
+    return tuple(name for name, each in FORMATS.items() if each.answers in ("any", answers))
+
+
+def format_of_ending(ending: str) -> str | None:
+    """The format that the ending of a file asks for.
+
+    >>> format_of_ending(".MD"), format_of_ending(".txt")
+    ('markdown', None)
+    """
+    return next((name for name, each in FORMATS.items() if ending.lower() in each.endings), None)
