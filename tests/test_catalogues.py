@@ -143,7 +143,9 @@ def test_an_output_format_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_a_format_of_guards_is_offered_for_guards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WRITTEN, "shout", OutputFormat(write=shouted, answers="guards"))
-    told = {name: "|shout" in "".join(CliRunner().invoke(steelyard, [name, "--help"]).stdout.split()) for name in ("check", "run", "compare")}
+    told = {
+        name: "|shout" in "".join(CliRunner().invoke(steelyard, [name, "--help"]).stdout.split()) for name in ("check", "run", "compare")
+    }
     assert told == {"check": True, "run": True, "compare": False}
 
 
@@ -283,3 +285,45 @@ def test_a_tier_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, d
     found = json.loads(answer.stdout)
     assert (found["verdict"], found["verdicts"][0]["verdict"], found["verdicts"][0]["tier"]) == ("pass", "regression", "watched")
     assert documented()["Tiers of a suite"]["watched"] == "looked at, never red."
+
+
+# ---- keys of a reference -----------------------------------------------------------------------------------------------
+
+WITH_KEY = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from dataclasses import dataclass
+from steelyard.reference import entry
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned(entry.Entry):
+    owner: str | None = entry.provenance("Team that looks after it.")
+
+entry.Entry = Owned
+if sys.argv[1] == "docs":
+    import textbook
+    print(textbook.catalogues()["Keys of a reference"]["owner"])
+else:
+    from steelyard.cli.main import main
+    main(sys.argv[1:])
+"""
+
+
+def test_a_key_of_a_reference_is_one_object(tmp_path: Path) -> None:
+    """Modules take the class of entries when they are loaded, so the key is added before."""
+    pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+    (tmp_path / "references").mkdir()
+    file = tmp_path / "references" / "t.yaml"
+    file.write_text("m:\n  - accuracy: 90\n    num_samples: 1000\n    owner: speech\n", encoding="utf-8")
+
+    def asked(*words: str) -> str:
+        argv = [sys.executable, "-c", WITH_KEY, str(ROOT / "docs" / "_extensions"), *words]
+        return subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    assert json.loads(asked("references", "show", "t", "m", "--format", "json"))["entry"]["owner"] == "speech"
+    asked("references", "approve", "t", "m", "--reason", "looked at")
+    assert "    owner: speech\n" in file.read_text(encoding="utf-8")
+    assert "owner" not in asked("references", "lint")
+    assert asked("docs") == "Team that looks after it.\n"
+    with pytest.raises(sy.SourceError, match="unknown key 'owner'"):
+        sy.show_reference("t", "m", directory=tmp_path / "references")

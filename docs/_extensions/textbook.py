@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,7 @@ def _cites(thing: Any, home: str) -> bool:
 
 
 class Catalogues(Written):
-    """What can be asked for by name, from the objects themselves: metrics, stopping rules, scorers, logs of tools."""
+    """What can be asked for by name, from the objects themselves: metrics, methods, columns, formats, scorers, logs, keys."""
 
     def lines(self) -> list[str]:
         lines: list[str] = []
@@ -192,6 +193,7 @@ def catalogues() -> dict[str, dict[str, str]]:
     from steelyard.items import ROLES
     from steelyard.metrics.catalogue import CATALOGUE
     from steelyard.read.logs.found import FORMATS
+    from steelyard.reference import entry
     from steelyard.reference.config import TIERS
     from steelyard.render.formats import FORMATS as WRITTEN
 
@@ -204,6 +206,7 @@ def catalogues() -> dict[str, dict[str, str]]:
         "Stopping rules": {name: f"{rule.says}." for name, rule in RULES.items()},
         "Scorers": {name: (inspect.getdoc(scorer) or "").split("\n\n")[0] for name, scorer in SCORERS.items()},
         "Tiers of a suite": {name: f"{tier.says}." for name, tier in TIERS.items()},
+        "Keys of a reference": {each.name: each.metadata["says"] for each in fields(entry.Entry) if "says" in each.metadata},
         "Logs": {form.tool: f"{form.give}." for form in FORMATS},
     }
 

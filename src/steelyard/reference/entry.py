@@ -22,14 +22,17 @@ ENOUGH_RUNS = 5  # below it the reference's own luck alarms for ever
 PLAIN_KEY = "accuracy"  # what the original's files call every value, whatever its metric
 
 
-def setting(reads: str = "text") -> Any:
-    """A key that says how a run is judged. reads: text, number, not_below (0), drop, chance, count, flag, scale, protocol, rates."""
-    return field(default=None, metadata={"kind": "setting", "reads": reads})
+def setting(says: str, reads: str = "text") -> Any:
+    """A key that says how a run is judged, with its sentence.
+
+    reads: text, number, not_below (0), drop, chance, count, flag, scale, protocol, rates.
+    """
+    return field(default=None, metadata={"kind": "setting", "reads": reads, "says": says})
 
 
-def provenance(reads: str = "text", **more: Any) -> Any:
-    """A key that says how the value came about."""
-    return field(metadata={"kind": "recorded", "reads": reads}, **(more or {"default": None}))
+def provenance(says: str, reads: str = "text", **more: Any) -> Any:
+    """A key that says how the value came about, with its sentence."""
+    return field(metadata={"kind": "recorded", "reads": reads, "says": says}, **(more or {"default": None}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,34 +48,37 @@ class Entry:
     value: float | None
     value_key: str = PLAIN_KEY
     spec: Mapping[str, Any] = field(default_factory=dict)
-    num_samples: int | None = setting("count")
-    sigma: float | None = setting("not_below")
-    alpha: float | None = setting("chance")
-    beta: float | None = setting("chance")
-    higher_is_better: bool | None = setting("flag")
-    margin: float | str | None = setting("drop")  # a number, or "5%" of the value
-    theta: float | str | None = setting("drop")
-    threshold: float | None = setting("number")
-    scale: str | None = setting("scale")
-    metric: str | None = setting()
-    positive: str | None = setting()  # the class that f1, precision, auc are about
-    sums: str | None = setting()  # the two columns of a ratio, as in accepted/drafted
-    runs: int | None = provenance("count")  # how many runs are pooled
-    sigma_run: float | None = provenance("not_below")  # their run-to-run standard deviation, in the scale of the value
-    deterministic: bool | None = provenance("flag")
-    recorded: str | None = provenance()  # when, UTC, ISO 8601
-    by: str | None = provenance()
-    commit: str | None = provenance()
-    tool: str | None = provenance()
-    reason: str | None = provenance()
-    reference_note: str | None = provenance()
-    items: str | None = provenance()  # the file of outcomes beside the task file
-    items_hash: str | None = provenance()  # of the items' keys and contents
-    protocol: Mapping[str, str] = provenance("protocol", default_factory=dict)
-    # of answers that were truncated, empty, refused or without an extractable answer
-    rates: Mapping[str, float] = provenance("rates", default_factory=dict)
-    approved: str | None = provenance()
-    first_value: float | None = provenance("number")  # the value first put on record: slow drift is tested against it
+    num_samples: int | None = setting("Number of items that the value rests on.", "count")
+    sigma: float | None = setting("Standard deviation of one item's score.", "not_below")
+    alpha: float | None = setting("False-alarm rate: share of healthy runs called worse.", "chance")
+    beta: float | None = setting("Miss rate assumed for the minimum detectable effect.", "chance")
+    higher_is_better: bool | None = setting("Direction of the metric.", "flag")
+    margin: float | str | None = setting('Drop to tolerate: a number, or "5%" of the value.', "drop")
+    theta: float | str | None = setting('Smallest drop that matters: a number, or "1%" of the value.', "drop")
+    threshold: float | None = setting("Explicit threshold: a score worse than it is a regression, whatever the noise.", "number")
+    scale: str | None = setting("Scale of the value, theta, margin and sigma: percent, fraction or raw.", "scale")
+    metric: str | None = setting("Metric of the value, where its key is not the metric's name.")
+    positive: str | None = setting("Positive class of f1, precision, recall and auc.")
+    sums: str | None = setting("The two columns of a ratio, as in accepted/drafted.")
+    runs: int | None = provenance("Number of runs that were pooled.", "count")
+    sigma_run: float | None = provenance("Run-to-run standard deviation of the value.", "not_below")
+    deterministic: bool | None = provenance("Whether the model gives the same answers every time.", "flag")
+    recorded: str | None = provenance("When it was recorded (UTC, ISO 8601).")
+    by: str | None = provenance("Who recorded it.")
+    commit: str | None = provenance("Commit of the repository it was recorded in.")
+    tool: str | None = provenance("Program that recorded it, with its version.")
+    reason: str | None = provenance("Why this value is right.")
+    reference_note: str | None = provenance("Where an imported value comes from.")
+    items: str | None = provenance("File of the item outcomes, beside the task file.")
+    items_hash: str | None = provenance("Hash of the ids and contents of the items.")
+    protocol: Mapping[str, str] = provenance("How the run was made: prompt, decoding, scorer.", "protocol", default_factory=dict)
+    rates: Mapping[str, float] = provenance(
+        "Shares of answers that were truncated, empty, refused, or without an answer that could be extracted.",
+        "rates",
+        default_factory=dict,
+    )
+    approved: str | None = provenance("When it was approved, and by whom.")
+    first_value: float | None = provenance("The value first on record, against which slow drift is tested.", "number")
     line: int = 0
 
     def to_plain(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ no spec key, no setting and no record is an error that names the nearest key, so
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any, NoReturn
 
 from steelyard.did_you_mean import nearest
@@ -39,11 +38,6 @@ KNOWN_ELSEWHERE = (
 )
 
 
-def entry_keys() -> dict[str, str]:
-    """The keys of an entry beside spec and value, each with how it is read."""
-    return {each.name: each.metadata["reads"] for each in fields(Entry) if "reads" in each.metadata}
-
-
 def is_metric(name: str) -> bool:
     """Is this the name of a metric, ours or one of the others?
 
@@ -59,7 +53,7 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     """Declared spec keys, each once; an error for a name that already means something else in an entry."""
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
-        if key in entry_keys() or is_metric(key):
+        if key in Entry.declared_keys() or is_metric(key):
             raise UsageError(
                 f"{key!r} cannot be a spec key: entries have a key of that name already.",
                 got="a key that entries have anyway",
@@ -91,7 +85,7 @@ class _EntryReader:
         self.node, self.model, self.shown = node, model, shown
         self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
         self.metric = metric
-        self.keys = entry_keys()
+        self.keys = Entry.declared_keys()
 
     def entry(self) -> Entry:
         spec: dict[str, Any] = {}
