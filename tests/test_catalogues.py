@@ -22,6 +22,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring
 from steelyard.evaluate.scorers.catalogue import SCORERS
 from steelyard.infer.intervals.proportion import METHODS
+from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.stopping import RULES, RuleKind, RuleQuestion, StoppingRule, rule_for
 from steelyard.read.logs.found import FORMATS, LogFormat
 from steelyard.read.logs.log import Choices, Log
@@ -239,14 +240,23 @@ def test_a_role_of_a_column_is_one_object(tmp_path: Path) -> None:
 class FirstLoss:
     """A regression as soon as anything is lost."""
 
-    name, decision, alpha_spent, pass_level, looks = "first loss", "continue", 0.0, None, ()
+    name, alpha_spent, pass_level = "first loss", 0.0, None
 
     def __init__(self, question: RuleQuestion) -> None:
-        self.question = question
+        self.question, self.decision, self.looks = question, "continue", ()
 
     def look(self, differences: Any, last: bool = False) -> str:
         self.decision = "regression" if np.min(differences) < 0 else "exhausted" if last else "continue"
+        self.looks = (*self.looks, {"n": len(differences), "decision": self.decision})
+        self.estimated = float(np.mean(differences))
         return self.decision
+
+    def estimate(self) -> StoppedEstimate:
+        p = 0.0 if self.decision == "regression" else 1.0
+        return StoppedEstimate(estimate=self.estimated, low=-1.0, high=1.0, confidence_level=0.9, p_value=p, method="first loss")
+
+    def plan(self) -> dict[str, Any]:
+        return {"rule": "first-loss"}
 
 
 def test_a_stopping_rule_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,6 +269,38 @@ def test_a_stopping_rule_is_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(sy.UsageError, match="first-loss"):
         rule_for("last-loss", right_or_wrong=True)
     assert "first-loss" in "".join(CliRunner().invoke(steelyard, ["run", "--help"]).stdout.split())
+
+
+def test_the_command_stops_by_a_new_rule(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing else is told of it: the run asks until the first loss, and the check of its rows replays the same looks."""
+    make: Any = FirstLoss
+    monkeypatch.setitem(RULES, "first-loss", RuleKind(says="stops at the first loss", make=make, needs_theta=True))
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"q{i}", "word": "a", "truth": "a"} for i in range(200)]
+    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("t.toml").write_text('[task]\nname = "t"\ndata = "data.jsonl"\ninput = "{word}"\nscorer = "exact"\n', encoding="utf-8")
+    sy.record([{"id": row["id"], "score": 1} for row in rows], task="t", model="m")
+    said = [{"id": row["id"], "prediction": "a" if i % 50 else "b"} for i, row in enumerate(rows)]
+    Path("said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said), encoding="utf-8")
+    words = [
+        "run",
+        "t.toml",
+        "--model",
+        "file:said.jsonl",
+        "--name",
+        "m",
+        "--until",
+        "decided",
+        "--theta",
+        ".1",
+        "--stopping",
+        "first-loss",
+    ]
+    answer = CliRunner().invoke(steelyard, [*words, "-o", "rows.jsonl", "--format", "json"], catch_exceptions=False)
+    found = json.loads(answer.stdout)
+    assert (answer.exit_code, found["verdict"], found["details"]["stopping"]["design"]) == (1, "regression", "first loss")
+    assert found["run"]["n"] < 200
+    assert sy.check("rows.jsonl", task="t", model="m").verdict == "regression"
 
 
 def test_a_stopping_rule_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:

@@ -233,7 +233,8 @@ class RuleKind:
 
     of_counts: for right or wrong, one answer each, no margin, no groups. plans_looks: a number of looks is planned. of_range:
     it holds for scores in a known range alone. needs_theta: without a drop that matters there is nothing to rule out.
-    wants_many: in a small pool it often ends before it has decided.
+    wants_many: in a small pool it often ends before it has decided. wants_range: without a range of scores it may pass rare total
+    failures. weighs: items may be asked more often than others and weighted back. foreseen: how many calls it takes can be foreseen.
     """
 
     says: str
@@ -243,6 +244,9 @@ class RuleKind:
     of_range: bool = False
     needs_theta: bool = False
     wants_many: bool = False
+    wants_range: bool = False
+    weighs: bool = False
+    foreseen: bool = False
 
 
 def _profile_mcnemar(q: RuleQuestion) -> StoppingRule:
@@ -347,6 +351,7 @@ RULES: dict[str, RuleKind] = {
         of_counts=True,
         needs_theta=True,
         wants_many=True,
+        foreseen=True,
     ),
     "empirical-likelihood": RuleKind(
         says="scores in a known range, several answers to an item, margins",
@@ -354,6 +359,8 @@ RULES: dict[str, RuleKind] = {
         of_range=True,
         needs_theta=True,
         wants_many=True,
+        weighs=True,
+        foreseen=True,
     ),
     "mcnemar": RuleKind(
         says="right or wrong: the exact group-sequential test with planned looks",
@@ -363,7 +370,10 @@ RULES: dict[str, RuleKind] = {
         needs_theta=True,
     ),
     "lan-demets": RuleKind(
-        says="scores without a range, or items in groups: planned looks, alpha spent by information", make=_lan_demets, plans_looks=True
+        says="scores without a range, or items in groups: planned looks, alpha spent by information",
+        make=_lan_demets,
+        plans_looks=True,
+        wants_range=True,
     ),
     "e-process": RuleKind(
         says="scores in a known range without theta: evidence that may be looked at any time", make=_e_process, of_range=True

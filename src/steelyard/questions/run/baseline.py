@@ -346,8 +346,9 @@ def _no_strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> tuple
         )
     if prepared.order != "items":
         return "the task orders its items by groups or by strata of its own", "leave strata= out"
-    if plan.taken != "empirical-likelihood":
-        return f"the run stops by {plan.taken!r}", "stopping='empirical-likelihood', or leave strata= out"
+    if not RULES[plan.taken].weighs:
+        able = " or ".join(f"stopping={name!r}" for name, rule in RULES.items() if rule.weighs)
+        return f"the run stops by {plan.taken!r}", f"{able}, or leave strata= out"
     return "", ""
 
 
@@ -368,7 +369,7 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
             f"no range of scores is declared: {low:g} to {high:g} is taken, the lowest and the highest on record; a score outside "
             "ends the run undecided (range = [LOW, HIGH] in the task)"
         )
-    if plan.taken == "lan-demets" and plan.score_range is None:
+    if RULES[plan.taken].wants_range and plan.score_range is None:
         warnings.add(
             "no range of scores is known: rare total failures may pass more often than beta says (range = [LOW, HIGH] in the task)"
         )

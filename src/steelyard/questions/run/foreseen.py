@@ -12,6 +12,7 @@ from steelyard.estimate.guard.sequential import StoppingPlan
 from steelyard.infer.planning.run_designs import RunDesign, answers_on_record, candidates_beside, one_answer, scores_on_record
 from steelyard.infer.planning.stored_answers import recorded_answers
 from steelyard.infer.sequential.sequential_cost import Operating
+from steelyard.infer.sequential.stopping import RULES
 from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
 from steelyard.questions.run.task import Prepared
@@ -55,7 +56,7 @@ def foreseen(
 def _design(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions, models: int) -> RunDesign:
     if plan.groups is not None:
         raise CannotForesee("items lie in groups, and how much groups vary from run to run is not known beforehand")
-    if plan.taken not in ("profile-mcnemar", "empirical-likelihood"):
+    if not RULES[plan.taken].foreseen:
         raise CannotForesee(f"runs that stop by {plan.taken!r} are not foreseen")
     if wish.repeats > 1:
         raise CannotForesee(f"every item is asked {wish.repeats} times, and runs are foreseen by single answers")
