@@ -55,7 +55,6 @@ LEVEL = {
     "__main__": 8,
     "__init__": 7,
 }
-LEAVES_OF_LEVEL_0 = {"version", "items", "errors", "redaction", "did_you_mean"}
 
 
 def room(path: Path) -> str:
@@ -236,8 +235,9 @@ def test_package_inits_import_nothing() -> None:
 
 
 def public_estimators() -> list[tuple[str, str]]:
-    """Functions of infer and metrics that the questions call: those whose docstring must cite its source."""
-    asked = {word for path in MODULES if room(path) == "questions" for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    """Functions of infer and metrics that questions and estimates call: those whose docstring must cite its source."""
+    callers = [path for path in MODULES if room(path) in ("questions", "estimate")]
+    asked = {word for path in callers for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
     return [
         (f"{path.stem}.{node.name}", ast.get_docstring(node) or "")
         for path in MODULES
@@ -247,7 +247,7 @@ def public_estimators() -> list[tuple[str, str]]:
     ]
 
 
-# Called by the questions, but no estimator: names, shapes, checks and dispatch, which compute nothing that a paper defines.
+# Called by questions or estimates, but no estimator: names, shapes, checks and dispatch, which compute nothing that a paper defines.
 PLUMBING = {
     "catalogue.parse",
     "catalogue.find",
@@ -272,8 +272,13 @@ PLUMBING = {
     "mcnemar.from_tails",
     "multiplicity.tiers",
     "sums.in_order",
-    "crossval.differences",
     "first_bad.ranges",
+    "bounded_t.possible_range",
+    "pooled.z_of_p",
+    "sums.exponential",
+    "sums.one_number",
+    "mcnemar.tango_each",  # `tango` of many, which cites
+    "ratio.right_answers_needed",  # when `share_ratio` is known before anything changed
 }
 
 

@@ -19,7 +19,6 @@ from steelyard.evaluate.models.address import Secret
 from steelyard.integrations.github import WorkflowRun
 from steelyard.redaction import remember
 
-PLATFORMS = ("github", "gitlab")
 TOKENS = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("GITLAB_TOKEN", "CI_JOB_TOKEN")}
 API = {"github": "https://api.github.com", "gitlab": "https://gitlab.com/api/v4"}
 OF_THE_EVENT = ("GITHUB_EVENT_PATH", "GITHUB_EVENT_NAME", "CI_MERGE_REQUEST_IID", "CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_about_labels
@@ -14,9 +14,6 @@ from steelyard.options.option import documented, slice_names, source_keywords
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts, TableTally
-
-if TYPE_CHECKING:
-    pass
 
 Names = str | Sequence[str] | None
 
