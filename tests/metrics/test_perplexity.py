@@ -160,7 +160,7 @@ LIKELY = {"id": [f"q{i}" for i in range(30)], "ll": [-20.0 - i % 7 for i in rang
 def test_log_likelihoods_instead_of_losses_are_refused(verb: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their perplexity would lie below 1, and a less likely run would be the better one."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(sy.DataError, match=r"perplexity of 0\.149.*none is below 1.*is its sign turned"):
+    with pytest.raises(sy.DataError, match=r"perplexity of 0\.149.*but a perplexity is at least 1.*is its sign turned"):
         verb(LIKELY, metric="perplexity", ratio="ll/tokens")
     assert not any(tmp_path.iterdir())
 

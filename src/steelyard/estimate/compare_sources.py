@@ -207,12 +207,10 @@ def _refuse_other(systems: int, many: bool | None) -> None:
     """compare answers about two systems, rank about more: each has one kind of answer."""
     if many is False and systems > 2:
         raise UsageError(
-            f"compare takes two systems, got {systems}.", got="three or more", need="two", hint="steelyard.rank ranks three or more"
+            f"compare takes two systems, got {systems}.", got="three or more", need="two", hint="use sy.rank for three or more"
         )
     if many is True and systems < 3:
-        raise UsageError(
-            f"rank takes three or more systems, got {systems}.", got="two", need="three or more", hint="steelyard.compare compares two"
-        )
+        raise UsageError(f"rank takes three or more systems, got {systems}.", got="two", need="three or more", hint="use compare for two")
 
 
 def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions, warnings: Warnings, apart: set[str]) -> CompareOptions:

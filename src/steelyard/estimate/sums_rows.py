@@ -92,7 +92,7 @@ def _refuse_impossible(metric: Metric, columns: tuple[FloatArray, ...]) -> None:
     value = metric.of_columns(*columns)
     if value < metric.low - rounding(1.0, len(columns[0])):
         raise DataError(
-            f"These columns give a {metric.name} of {value:.6g}, and none is below {metric.low:g}.",
+            f"These columns give a {metric.name} of {value:.6g}, but a {metric.name} is at least {metric.low:g}.",
             got=f"a {metric.name} of {value:.6g}",
             need=f"{metric.low:g} or more",
             hint=metric.outside,

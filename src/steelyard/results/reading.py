@@ -32,7 +32,9 @@ def read_result(path: str | os.PathLike[str], *, largest: int | None = None) -> 
             raise DataError(f"cannot read {str(target)!r}", got=f"more than {largest:,} bytes", need="a JSON file of a result, not larger")
         plain = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
     except OSError as fault:
-        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a JSON file of a result") from fault
+        why = fault.strerror or str(fault)
+        said = f"No such file: {str(target)!r}." if isinstance(fault, FileNotFoundError) else f"Cannot open {str(target)!r}: {why}."
+        raise SourceError(said, got=why, need="a JSON file of a result") from fault
     except (ValueError, RecursionError) as fault:
         if isinstance(fault, SteelyardError):
             raise

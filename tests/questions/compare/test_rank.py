@@ -216,7 +216,7 @@ def test_different_items_cannot_be_ranked() -> None:
 
 def test_compare_is_about_two_and_rank_about_more() -> None:
     three = [runs()[name] for name in ("nb", "knn", "tree")]
-    with pytest.raises(UsageError, match=r"compare takes two systems, got 3\..*steelyard\.rank"):
+    with pytest.raises(UsageError, match=r"compare takes two systems, got 3\..*use sy\.rank"):
         sy.compare(*three)
-    with pytest.raises(UsageError, match=r"rank takes three or more systems, got 2\..*steelyard\.compare"):
+    with pytest.raises(UsageError, match=r"rank takes three or more systems, got 2\..*use compare for two"):
         sy.rank(*three[:2])

@@ -252,9 +252,9 @@ def test_one_row_and_empty_parts(tmp_path: Path) -> None:
 # ---- what is refused ---------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({}, "add up"),
-    ({"train": 0.8}, "0.8 in all"),
-    ({"train": 0.8, "test": 0.3}, "1.1 in all"),
+    ({}, "which parts to make"),
+    ({"train": 0.8}, "add up to 1: train 0.8 is 0.8"),
+    ({"train": 0.8, "test": 0.3}, r"add up to 1: train 0.8 \+ test 0.3 is 1.1"),
     ({"train": 80, "test": 20}, "add up|write 0.8"),
     ({"train": -0.5, "test": 1.5}, "above 0"),
     ({"train": float("nan"), "test": 1}, "above 0"),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from steelyard.did_you_mean import nearest
 from steelyard.errors import UsageError, with_article
 
 if TYPE_CHECKING:
@@ -128,9 +129,11 @@ def load(text: str) -> tuple[Any, str | None]:
     source = _fingerprint(getattr(found, "__file__", None))
     for part in attribute.split("."):
         if not hasattr(found, part):
-            public = [each for each in dir(found) if not each.startswith("_")][:12]
-            got = f"names {', '.join(public)}" if public else "no names"
-            raise UsageError(f"cannot find {attribute!r} in {module!r}", got=got, need="one of them")
+            public = [each for each in dir(found) if not each.startswith("_")]
+            known = f"it has {', '.join(public[:12])}" if public else "it has no public names"
+            near = nearest(part, public)
+            hint = f"did you mean {near}?" if near else ""
+            raise UsageError(f"Module {module!r} has no {attribute!r}; {known}.", got=known, need="a name that it has", hint=hint)
         found = getattr(found, part)
     return found, source
 

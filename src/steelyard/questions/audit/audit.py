@@ -87,10 +87,10 @@ def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[Publi
     if size is not None:
         raise UsageError("cannot use size without a table", got=f"size={size!r}", need="a table with such a column")
     if n is None:
-        raise UsageError("cannot audit scores", got="no n", need="the number of items they were measured on", hint="n=1319")
+        raise UsageError("Say how many items the scores were measured on.", got="no n", need="the number of items", hint="n=1319")
     named = list(scores.items()) if isinstance(scores, Mapping) else list(zip(_letters(len(scores)), scores, strict=True))
     if not named:
-        raise UsageError("cannot audit scores", got="none", need="at least one score")
+        raise UsageError("No scores to audit.", got="none", need="at least one score")
     texts = tuple((str(name), _text(str(name), score)) for name, score in named)
     return (PublishedSet(name="", n=whole("n", n), scores=texts),), []
 

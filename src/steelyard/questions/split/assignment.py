@@ -33,10 +33,10 @@ def checked_shares(given: Mapping[str, Any]) -> dict[str, Fraction]:
         shares[name] = Fraction(str(value))
     total = sum(shares.values(), Fraction(0))
     if abs(total - 1) > NEAR:
-        said = ", ".join(f"{name} {float(share):g}" for name, share in shares.items()) or "no shares"
+        said = " + ".join(f"{name} {float(share):g}" for name, share in shares.items())
         raise UsageError(
-            "the shares of the parts do not add up",
-            got=f"{said}: {float(total):g} in all",
+            f"The shares of the parts must add up to 1: {said} is {float(total):g}." if shares else "Say which parts to make.",
+            got=f"{float(total):g} in all" if shares else "no shares",
             need="1 in all",
             hint="train=.8, dev=.1, test=.1",
         )

@@ -87,7 +87,7 @@ def night_asked(
     if budget is None:
         if night is not None or (series is not None and series.strip().lower() != OFF):
             raise UsageError(
-                "The suite has no budget, so its runs are no nights of a series.",
+                "The suite has no budget, so its runs do not count as nights of a series.",
                 got=f"the series {series!r}" if series is not None else f"the night {night!r}",
                 need="a budget in the suite file",
                 hint="budget = {false_alarms_per_year = 1, runs_per_year = 365} in [suite]",
