@@ -186,7 +186,7 @@ def test_coverage_of_the_joint_bca_in_short() -> None:
 def test_an_unpaired_z_on_paired_items_hardly_ever_speaks() -> None:
     """Nominal .05. Two systems of accuracy .8 that share most errors: z treats the shared items as luck and misses what it could see.
 
-    validity.md 1.7 measured about .01 for items like these; the paired test on the same data holds its level.
+    An earlier study measured about .01 for items like these; the paired test on the same data holds its level.
     """
     rng = np.random.default_rng(11)
     n, runs = 200, 2000

@@ -45,7 +45,7 @@ def course(values: npt.NDArray[np.int8]) -> tuple[FloatArray, FloatArray]:
 
 
 def test_naive_peeking() -> None:
-    """A 5% test looked at 16 times alarms in .195 of healthy runs, at every item in .333 (research/validity.md, 2.1)."""
+    """A 5% test looked at 16 times alarms in .195 of healthy runs, at every item in .333."""
     runs, n = 2000, 4096
     gap, number = course(signs(np.random.default_rng(0), runs, n, 0.04))
     z = gap / np.sqrt(np.maximum(number, 1))
@@ -93,7 +93,7 @@ def test_calls_saved_by_the_exact_test(discordance: float, healthy: float, broke
 
 @pytest.mark.parametrize("spending", ["obrien-fleming", "pocock"])
 def test_planned_looks_keep_alpha(spending: str) -> None:
-    """16 looks over 4,096 items, as in research/validity.md 2.1; the rule's bounds are those of `upper_bounds`."""
+    """16 looks over 4,096 items; the rule's bounds are those of `upper_bounds`."""
     runs, n = 1500, 4096
     looks = np.arange(256, n + 1, 256)
     bounds = np.array(upper_bounds(tuple(looks / n), 0.05, spending))
@@ -175,7 +175,7 @@ def test_a_margin(drop: float) -> None:
 
 
 def test_the_anytime_mcnemar_keeps_alpha_at_every_item() -> None:
-    """.033 false alarms over 4,096 items with a Beta(2, 2) prior, .761 of drops of a point found (research/validity.md 2.1)."""
+    """.033 false alarms over 4,096 items with a Beta(2, 2) prior, .761 of drops of a point found."""
     runs, n, most = 3000, 4096, 230
     rng = np.random.default_rng(6)
     number = np.arange(1, most + 1)

@@ -1,4 +1,4 @@
-"""The numbered bad inputs of validity.md, section 5, through the command: one test each, named by its number.
+"""Bad inputs through the command, numbered: one test each, named by its number.
 
 Files 1-20 and 25-29 (21-24 are YAML, which `measure` does not read), ids 30-37, labels and scores 38-54, parameters
 55-60 and sizes 63-68 as far as `measure` can meet them. How each format is read has its own tests in tests/read.

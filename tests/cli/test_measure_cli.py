@@ -171,7 +171,7 @@ def test_by_repeated_and_joined(steelyard: Command, pets: Path) -> None:
 
 
 def test_by_finds_a_column_without_regard_to_case(steelyard: Command, pets: Path) -> None:
-    """product.md: columns are found by name, case-insensitive; `--truth TRUTH` works, so `--by SUBJECT` must."""
+    """Columns are found by name, case-insensitive; `--truth TRUTH` works, so `--by SUBJECT` must."""
     right = steelyard("measure", pets, "--metric", "accuracy", "--by", "subject", "--format", "json")
     loose = steelyard("measure", pets, "--metric", "accuracy", "--by", "SUBJECT", "--format", "json")
     assert loose.code == 0, loose.err
@@ -544,7 +544,7 @@ def test_control_c_while_waiting_for_standard_input() -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_a_reader_who_left_is_no_verdict(form: str) -> None:
-    """validity.md 104: a quiet exit. Not 1, which would be a regression."""
+    """A quiet exit. Not 1, which would be a regression."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -577,7 +577,7 @@ def test_a_closed_standard_output_is_no_bug_of_ours() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_no_bug_of_ours() -> None:
-    """validity.md 80: the error surfaces late; it is the user's to mend, so 3, in one line that does not blame steelyard."""
+    """The error surfaces late; it is the user's to mend, so 3, in one line that does not blame steelyard."""
     answer = subprocess.run(
         ["/bin/sh", "-c", f"{sys.executable} -m steelyard measure --counts 1/2 > /dev/full"], capture_output=True, text=True, check=False
     )

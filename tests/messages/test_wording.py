@@ -152,7 +152,7 @@ def test_nothing_is_recorded_that_nobody_says() -> None:
 
 
 def test_a_message_does_not_depend_on_the_order_of_a_set() -> None:
-    """validity.md 72: hash randomisation must not choose which example is shown."""
+    """Hash randomisation must not choose which example is shown."""
     code = "import steelyard as sy\ntry: sy.measure(list('12345'), ['1.0', '2.0', '3.0', '4.0', '5.0'])\nexcept sy.DataError as e: print(e)"
     said = set()
     for seed in "0123":

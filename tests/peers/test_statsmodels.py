@@ -85,7 +85,7 @@ def score(x1: int, n1: int, x2: int, n2: int, difference: float) -> float:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_score_interval_ends_where_the_score_is_z(pair: tuple[int, int, int, int]) -> None:
-    """statsmodels 0.15 maximises the likelihood under H0 wrongly (its issue 10269): for 56/70 and 48/80 it gives .0526 to .3440.
+    """statsmodels 0.15 maximises the likelihood under H0 wrongly: for 56/70 and 48/80 it gives .0526 to .3440.
 
     Newcombe (1998) and R's PropCIs print .0528 to .3382. At our ends the score is +-z, at theirs it is not.
     """

@@ -110,7 +110,7 @@ def test_nothing_disagrees() -> None:
     ],
 )
 def test_sizes_that_another_program_simulated(test: str, n: int, known: float, within: float) -> None:
-    """research/validity.md, section 1.7 (another program, simulated, worst over a disagreement of .02 to .3)."""
+    """Another program found this, by simulation: the worst over a disagreement of .02 to .3."""
     found = max(point.found for point in tests.flips_found("two-sided", "size", test, {"n": n}, RNG))
     assert found == pytest.approx(known, abs=within)
 
@@ -213,7 +213,7 @@ def test_a_broken_test_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_guard_without_its_t_leaves_its_band(monkeypatch: pytest.MonkeyPatch) -> None:
-    """z instead of t with two runs on record alarms in 17 to 20% of cases (research/validity.md, section 2.4)."""
+    """z instead of t with two runs on record alarms in 17 to 20% of cases."""
     from steelyard.estimate.guard import number as guard_number
     from steelyard.infer.paired.decision import two_sample_p
 

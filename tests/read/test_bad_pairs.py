@@ -1,4 +1,4 @@
-"""The bad inputs of validity.md, section 5, that two runs meet, through the command; and where every other entry is tested.
+"""Bad inputs that two runs meet, through the command; and where every other entry is tested.
 
 Ids and pairing, by entry: 30 to 37, 20 (large ids), 45 (very many labels), 101 (identical runs). Each refusal is one line with
 what was found, what is needed and a hint, exit code 3, and leaves the output file as it was.
@@ -22,7 +22,7 @@ from damage import Outcome, command
 
 pytestmark = pytest.mark.usefixtures("shared_engine")
 TESTS = Path(__file__).parent.parent
-# Entry of validity.md, section 5 -> the tests about it. YAML (21 to 24) and the store of references (75 to 85) are met by `check`.
+# Number of a bad input -> the tests about it. YAML (21 to 24) and the store of references (75 to 85) are met by `check`.
 COVERED: dict[str, Sequence[str]] = {
     "1-20, 25-29": [f"cli/test_bad_inputs.py::bad_{i:02d}_" for i in (*range(1, 21), *range(25, 30))],
     "1, 2": ["read/test_bad_files.py::test_empty", "read/test_bad_files.py::test_header_only"],

@@ -215,7 +215,7 @@ def test_unknown_method() -> None:
 
 
 def test_clopper_pearson_at_the_ends_is_closed_form() -> None:
-    """1 - rest^(1/n), which several programs have got wrong (statsmodels #9141, #9549)."""
+    """1 - rest^(1/n), which several programs have got wrong."""
     for n in (*SIZES, 10**9):
         for level in LEVELS:
             rest = (1 - level) / 2

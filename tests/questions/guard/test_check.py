@@ -117,7 +117,7 @@ def test_a_regression(lost: int, gained: int) -> None:
 
 
 def test_the_threshold_is_the_score_below_which_it_is_a_regression() -> None:
-    """product.md: the score below which the drop is significant. At as many disagreements, value < threshold iff regression."""
+    """The score below which the drop is significant. At as many disagreements, value < threshold iff regression."""
     reference = bits(60, 60)
     recorded(rows(reference))
     for lost, gained in ((4, 0), (3, 1), (7, 1), (6, 2), (20, 8), (19, 9), (18, 10)):
@@ -494,7 +494,7 @@ def test_bounds_with_run_noise_use_the_t_law_that_the_p_value_uses() -> None:
 
 
 def test_one_run_on_each_side_says_that_shared_noise_is_unknown() -> None:
-    """statistics.md: with one run the excess is unknown, and said so. A deterministic model has none."""
+    """With one run the excess is unknown, and said so. A deterministic model has none."""
     recorded(rows(bits(150, 50)))
     verdict = checked(rows(flipped(bits(150, 50), 2, 2)))
     assert any("run-to-run variation is not estimated" in text for text in (*verdict.warnings, verdict.claim)), verdict.warnings
@@ -776,7 +776,7 @@ def test_a_bare_number_gives_the_unpaired_test_and_says_so() -> None:
 
 
 def test_same_items_and_runs_behind_a_bare_number_use_the_run_to_run_deviation() -> None:
-    """statistics.md: a single number on the same items with r_ref runs: sigma_run^2 (1/r_new + 1/r_ref), t not z."""
+    """A single number on the same items with r_ref runs: sigma_run^2 (1/r_new + 1/r_ref), t not z."""
     from scipy.special import stdtr
 
     runs = [rows(flipped(bits(150, 50), k, 0)) for k in range(5)]

@@ -499,7 +499,7 @@ ORDERED: dict[str, dict[str, Any]] = {
 
 @every("question", ORDERED)
 def test_the_order_of_the_file_changes_nothing(question: str) -> None:
-    """product.md: random draws run over cells in label order, so file order changes nothing; validity.md 36."""
+    """Random draws run over cells in label order, so file order changes nothing."""
     frame = many_columns()
     one = sy.measure(frame, **ORDERED[question], draws=500)
     two = sy.measure(frame[::-1].reset_index(drop=True), **ORDERED[question], draws=500)
@@ -542,7 +542,7 @@ def test_each() -> None:
 
 
 def test_without_true_negatives_the_negative_class_is_not_known() -> None:
-    """product.md: no tn, and metrics that need it are errors. F1 of the *negative* class needs it: 0 would be made up."""
+    """No tn, and metrics that need it are errors. F1 of the *negative* class needs it: 0 would be made up."""
     counts = sy.Counts.binary(tp=31, fp=5, fn=2)
     for options in ({"metric": "f1", "positive": "negative"}, {"metric": "recall", "positive": "negative"}):
         with pytest.raises(sy.SteelyardError, match="tn"):
@@ -1210,7 +1210,7 @@ def test_proportions_at_the_ends(method: str, right: int, n: int) -> None:
 @every("metric", ["accuracy", "error", "mean"])
 @every("method", BINOMIAL)
 def test_bare_counts_offer_what_items_offer(metric: str, method: str) -> None:
-    """Counts.of serves accuracy, error and mean (product.md); 12 right of 40 are the same as the items they stand for."""
+    """Counts.of serves accuracy, error and mean; 12 right of 40 are the same as the items they stand for."""
     right = [1] * 12 + [0] * 28
     items = sy.measure(right, metric=metric, interval=method)
     same(items, sy.measure(sy.Counts.of(12, 40), metric=metric, interval=method))

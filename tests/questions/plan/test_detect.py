@@ -236,7 +236,7 @@ def test_a_drop_that_cannot_be_is_no_answer(given: dict[str, Any]) -> None:
 
 
 def test_a_theta_that_is_null_says_why() -> None:
-    """product.md: a number that cannot be known is null with a sentence in warnings."""
+    """A number that cannot be known is null with a sentence in warnings."""
     try:
         found = plan(expected=0.5, n=3)
     except UsageError:

@@ -110,7 +110,7 @@ def test_groups_cost_their_design_effect() -> None:
 @every("groups", [1, 2, 3, 4])
 @every("runs", [1, 2])
 def test_too_few_groups_are_refused_or_told(groups: int, runs: int) -> None:
-    """Fewer than 5 groups show no design effect (statistics.md section 1): never a silent 1, as if items were independent."""
+    """Fewer than 5 groups show no design effect: never a silent 1, as if items were independent."""
     a = [dict(row, group=row["id"] % groups) for row in right_or_wrong()]
     b = [dict(row, group=row["id"] % groups) for row in flipped(right_or_wrong(), 10, 10)]
     try:
@@ -164,7 +164,7 @@ def test_two_runs_give_their_disagreement_and_the_drop_adds_to_it() -> None:
 
 
 def test_the_upper_end_of_the_disagreement_is_in_the_table() -> None:
-    """statistics.md section 4: show n at the upper end of psi's interval."""
+    """Show n at the upper end of psi's interval."""
     a = right_or_wrong()
     found = detect(a, flipped(a, 10, 10), theta=0.02)
     upper = found.details["discordance_upper"]

@@ -108,7 +108,7 @@ def test_theta_guards_must_all_pass_at_their_own_alpha() -> None:
 
 
 def test_a_supporting_guard_that_cannot_rule_its_theta_out_is_no_silent_pass() -> None:
-    """statistics.md: a suite passes with theta if every guard passes at its own alpha. Its doubt may weigh less, but is said."""
+    """A suite passes with theta if every guard passes at its own alpha. Its doubt may weigh less, but is said."""
     found = suite(guard(0, 0.5, "theta = 10"), guard(1, 0.5, "theta = 1", 'tier = "supporting"'))
     assert found.verdict == "inconclusive" or any("t1" in warning for warning in found.warnings)
 
@@ -362,7 +362,7 @@ def test_an_inconclusive_guard_makes_an_inconclusive_suite() -> None:
 
 
 def test_a_guard_with_a_stricter_alpha_of_its_own_is_not_called_red_beyond_it() -> None:
-    """statistics.md: a suite is red by its own alpha; what each row says must agree with what it counts as."""
+    """A suite is red by its own alpha; what each row says must agree with what it counts as."""
     found = judge(verdict_of(0.01, alpha=0.001), verdict_of(0.5))
     row = found.rows[0]
     assert (row["counts_as"] == "regression") == (found.verdict == "regression")
