@@ -56,7 +56,7 @@ def test_both_answers_stand_side_by_side_in_verdict_and_report(steelyard: Any) -
     }
     from steelyard.render.formats import FORMATS
 
-    page = FORMATS["html"](sy.Verdict.from_dict(verdict))
+    page = FORMATS["html"].write(sy.Verdict.from_dict(verdict))
     assert "<del> 1.</del>" in page
     assert "<b>0</b>" not in page
 

@@ -21,7 +21,7 @@ WITHOUT = {"LearningCurve"}  # says its headline; its numbers are drawn by a pla
 
 def written(result: Any) -> dict[str, str]:
     plain = {"width": 400}
-    return {name: FORMATS[name](result, **plain if name == "text" else {}) for name in ("text", "markdown", "html")}
+    return {name: FORMATS[name].write(result, **plain if name == "text" else {}) for name in ("text", "markdown", "html")}
 
 
 def test_every_kind_has_exactly_one_builder() -> None:
@@ -48,7 +48,7 @@ def test_a_section_is_written_once_for_all_formats(name: str, monkeypatch: pytes
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_is_one_writer_of_pages(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FORMATS, "shout", OutputFormat(write=lambda result: page_of(result).word.upper()))
-    said = FORMATS["shout"](samples()[name])
+    said = FORMATS["shout"].write(samples()[name])
     assert said == said.upper() != ""
 
 

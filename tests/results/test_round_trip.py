@@ -146,7 +146,7 @@ def invented() -> Iterator[Result]:
 
 
 def test_a_new_kind_needs_no_other_file(invented: Any) -> None:
-    said = json.loads(FORMATS["json"](invented))
+    said = json.loads(FORMATS["json"].write(invented))
     assert said == {
         "kind": "weighing",
         "schema": 1,

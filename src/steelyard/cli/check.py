@@ -102,6 +102,6 @@ def step_summary(result: Any) -> None:
 
     try:
         with Path(where).open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(FORMATS["markdown"](result) + "\n")
+            file.write(FORMATS["markdown"].write(result) + "\n")
     except OSError as fault:
         click.echo(f"warning: cannot add to the step summary: {fault.strerror or fault}", err=True)

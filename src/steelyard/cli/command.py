@@ -706,9 +706,9 @@ def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = F
 
         text = report(result)
     elif chosen == "text":
-        text = RENDER[chosen](result, color=color, ascii_only=ascii_only, width=_width(), **more)
+        text = RENDER[chosen].write(result, color=color, ascii_only=ascii_only, width=_width(), **more)
     else:
-        text = RENDER[chosen](result)
+        text = RENDER[chosen].write(result)
     text = redact(text)
     return text if text.endswith("\n") else text + "\n"
 

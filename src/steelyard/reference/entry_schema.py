@@ -36,6 +36,7 @@ KNOWN_ELSEWHERE = (
     "ter",
     "wer",
 )
+KEYS = Entry.declared_keys()
 
 
 def is_metric(name: str) -> bool:
@@ -53,7 +54,7 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
     """Declared spec keys, each once; an error for a name that already means something else in an entry."""
     declared = tuple(dict.fromkeys(spec_keys))
     for key in declared:
-        if key in Entry.declared_keys() or is_metric(key):
+        if key in KEYS or is_metric(key):
             raise UsageError(
                 f"{key!r} cannot be a spec key: entries have a key of that name already.",
                 got="a key that entries have anyway",
@@ -85,7 +86,6 @@ class _EntryReader:
         self.node, self.model, self.shown = node, model, shown
         self.spec_keys = (*SPEC_DEFAULTS, *spec_keys)
         self.metric = metric
-        self.keys = Entry.declared_keys()
 
     def entry(self) -> Entry:
         spec: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class _EntryReader:
             name = str(key.value)
             if name in self.spec_keys:
                 spec[name] = self._scalar(name, node).value
-            elif name in self.keys:
+            elif name in KEYS:
                 fields[name] = self._field(name, node)
             elif not self._may_be_value(name):
                 self._unknown(name, key.line)
@@ -120,7 +120,7 @@ class _EntryReader:
         return name in named or name in {str(metric).lower() for metric in named if metric} or is_metric(name)
 
     def _field(self, name: str, node: Node) -> Any:
-        reads = self.keys[name]
+        reads = KEYS[name]
         if reads not in ("protocol", "rates") and self._scalar(name, node).value is None:
             return None
         return getattr(self, f"_{reads}")(name, node)
@@ -226,7 +226,7 @@ class _EntryReader:
         return found
 
     def _unknown(self, name: str, line: int) -> NoReturn:
-        known = [*self.spec_keys, *self.keys, "accuracy", *KNOWN_ELSEWHERE]
+        known = [*self.spec_keys, *KEYS, "accuracy", *KNOWN_ELSEWHERE]
         near = nearest(name, known, cutoff=0.5)
         hint = f"did you mean {near}? Else declare" if near else "declare"
         hint += " your own spec keys as spec_keys in steelyard.toml, and a metric that we do not know as `metric`"

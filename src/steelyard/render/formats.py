@@ -127,9 +127,6 @@ class OutputFormat:
     endings: tuple[str, ...] = ()
     answers: str = "any"
 
-    def __call__(self, result: Any, **options: Any) -> str:
-        return self.write(result, **options)
-
 
 FORMATS: dict[str, OutputFormat] = {
     "text": OutputFormat(write=result_text),

@@ -222,10 +222,10 @@ def test_json_both_ways_and_every_format_has_the_table() -> None:
     verdict = checked(run, by="language")
     assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
     for name in ("text", "markdown", "html", "junit", "github"):
-        told = FORMATS[name](verdict)
+        told = FORMATS[name].write(verdict)
         assert "de" in told, name
         assert name == "text" or "<b>|x" not in told.replace("&lt;b&gt;|x", ""), name
-    text = FORMATS["text"](verdict)
+    text = FORMATS["text"].write(verdict)
     assert "WORSE" in text
     assert "  lost  de0   de     1 -> 0" in text  # an item that changed, with its slice
 

@@ -66,7 +66,7 @@ def test_a_page_says_what_it_is(url: str) -> None:
     assert sy.list_runs(url, limit=2, after=page.next).next is None
     assert sy.list_runs(url, task="other").conclusion.startswith("no run like that")
     for text in ("text", "markdown", "json"):
-        assert "0.81" in FORMATS[text](page)
+        assert "0.81" in FORMATS[text].write(page)
 
 
 def test_an_open_history_stays_open(url: str) -> None:
@@ -243,11 +243,11 @@ def test_a_fall_is_found_dated_and_sized(url: str) -> None:
     assert found.evidence["pooled"]["crossed"]["place"] > 30
     assert found.evidence["both"]["largest"] >= 20
     assert "worse, below" in found.conclusion
-    plain = json.loads(FORMATS["json"](found))
+    plain = json.loads(FORMATS["json"].write(found))
     assert (plain["kind"], plain["schema"], len(plain["runs"])) == ("drift", 1, 60)
     assert plain["runs"][0]["cusum"] == 0
     assert "DRIFT" in str(found)
-    assert "CUSUM" in FORMATS["markdown"](found)
+    assert "CUSUM" in FORMATS["markdown"].write(found)
 
 
 def test_healthy_nights_are_healthy_and_their_alarms_expected(url: str) -> None:

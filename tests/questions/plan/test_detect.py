@@ -206,11 +206,11 @@ def numbers_in(value: Any) -> list[float]:
 @every("ask", [{}, {"n": 500}, {"n": 500, "theta": None}, {"n": 500, "beta": 0.2}])
 def test_every_number_is_finite_and_every_format_writes_it(name: str, ask: dict[str, Any]) -> None:
     found = plan(**{**DESIGNS[name], **ask})
-    told = json.loads(FORMATS["json"](found))
+    told = json.loads(FORMATS["json"].write(found))
     assert told["kind"] == "plan"
     assert all(math.isfinite(x) for x in numbers_in(told))
     assert found.conclusion in " ".join(str(found).split())
-    assert FORMATS["markdown"](found)
+    assert FORMATS["markdown"].write(found)
     assert all(row.keys() == found.sensitivity[0].keys() for row in found.sensitivity)
     assert all(row.keys() == found.steps[0].keys() for row in found.steps)
 

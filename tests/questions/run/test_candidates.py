@@ -281,9 +281,9 @@ def test_the_answer_goes_everywhere_that_a_verdict_goes(tmp_path: Path, monkeypa
     assert isinstance(back, sy.Evaluation)
     assert back.to_dict() == told
     for form in ("text", "markdown", "html", "json"):
-        assert "worse" in FORMATS[form](back)
-    assert FORMATS["junit"](back.judged).count("<testcase") == 2
-    assert "worse" in FORMATS["github"](back.judged)
+        assert "worse" in FORMATS[form].write(back)
+    assert FORMATS["junit"].write(back.judged).count("<testcase") == 2
+    assert "worse" in FORMATS["github"].write(back.judged)
     sy.keep_run(found, history="sqlite:///runs.db")
     with sy.open_history("sqlite:///runs.db") as store:
         kept, _, _ = store.runs()

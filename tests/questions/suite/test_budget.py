@@ -808,19 +808,19 @@ def test_every_page_says_what_is_claimed_and_json_comes_back() -> None:
     for one in (passed, red):
         assert result_of(json.loads(json.dumps(one.to_dict()))) == one
         for name in ("text", "markdown", "html", "junit"):
-            said = " ".join(FORMATS[name](one).split())
+            said = " ".join(FORMATS[name].write(one).split())
             assert claim in said, name
             assert "independent from night to night" in said, name
-    github = FORMATS["github"](red)
+    github = FORMATS["github"].write(red)
     assert "::error title=regression%3A nights of main::" in github
-    assert "::error" not in FORMATS["github"](passed)
-    assert '<failure message="' in FORMATS["junit"](red)
-    assert 'failures="0"' in FORMATS["junit"](passed)
+    assert "::error" not in FORMATS["github"].write(passed)
+    assert '<failure message="' in FORMATS["junit"].write(red)
+    assert 'failures="0"' in FORMATS["junit"].write(passed)
     assert "steelyard history ack --series main" in " ".join(result_text(red).split())
     done = sy.acknowledge(fixed=True, reason="rolled back", history=URL)
     assert result_of(json.loads(json.dumps(done.to_dict()))) == done
     for name in ("text", "markdown", "html"):
-        assert "rolled back" in FORMATS[name](done)
+        assert "rolled back" in FORMATS[name].write(done)
 
 
 def test_a_task_that_is_new_to_the_series_starts_with_its_recorded_runs() -> None:
@@ -870,7 +870,7 @@ def test_the_answers_of_a_night_are_kept_once() -> None:
 def test_the_report_of_a_suite_draws_the_evidence_of_its_nights() -> None:
     nights = Nights()
     first = nights.night()
-    assert "alarm line" not in FORMATS["html"](first)  # one night is no course
+    assert "alarm line" not in FORMATS["html"].write(first)  # one night is no course
     nights.several(4)
     nights.break_items(1, 15)
     found = nights.several(4)[-1]
@@ -879,7 +879,7 @@ def test_the_report_of_a_suite_draws_the_evidence_of_its_nights() -> None:
     assert [one.night for one in course] == [f"n{i}" for i in range(1, 10)]
     assert sum(one.alarm for one in course) == 1
     assert [one.evidence is None for one in course][-2:] == [True, True]  # red, and nobody has acknowledged it
-    page = FORMATS["html"](found)
+    page = FORMATS["html"].write(found)
     assert "alarm line: 365" in page
     assert "alarm: regression" in page
     assert result_of(json.loads(json.dumps(found.to_dict()))) == found

@@ -141,7 +141,7 @@ def _write(experiment: Experiment, store: History, listed: PastRun, half: Export
 def _html(result: Any) -> str:
     from steelyard.render.formats import FORMATS
 
-    return FORMATS["html"](result)
+    return FORMATS["html"].write(result)
 
 
 def _ends(run: PastRun, result: Any, store: History) -> tuple[float, float, float] | None:
