@@ -24,7 +24,7 @@ from steelyard.results.verdict import Suite, Verdict
     config="A steelyard.toml. Default: the nearest upward.",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
     until="'decided' runs all tasks together and stops as soon as the suite is decided. Default: every check by itself.",
-    stop="With until='decided': 'first' ends at the first regression, 'all' decides every task.",
+    stop="With until='decided': 'first' ends at the first regression, 'all' decides every task. Default: 'first'.",
     max_calls="With until='decided': most calls of all tasks together; undecided there is inconclusive. Default: no limit.",
     max_cost="With until='decided': most money of all tasks together, by their prices. Default: no limit.",
     progress="Called as the work goes on. Default: silence.",

@@ -25,7 +25,7 @@ from steelyard.evaluate.task.presets import PRESET, preset_text
 from steelyard.evaluate.task.task import Task, task_of
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options.option import whole
+from steelyard.options.option import documented, whole
 from steelyard.options.run import spread
 from steelyard.read.benchmark_files import benchmark_rows
 from steelyard.read.rows import rows_of
@@ -325,8 +325,19 @@ def _beside(task: Task, data: Any) -> Any:
     return os.path.join(home, os.fspath(data))
 
 
+@documented(
+    (),
+    "a Task, which `run` takes",
+    given="A TOML or YAML file, preset:NAME, python:pkg.mod:Class, a class, a mapping, or a Task.",
+    data="Data instead of the task's own, as in `measure`; a preset needs them. Default: what the task says.",
+)
 def read_task(given: Any, data: Any = None) -> Task:
-    """A task, with other data if they are given. given: a TOML or YAML file, preset:NAME, python:pkg.mod:Class, a class, or a mapping."""
+    """The task of a file, a preset, a class or a mapping, every key of it checked.
+
+    >>> task = read_task({"task": {"name": "capitals", "data": "test.jsonl", "input": "{question}", "scorer": "exact"}})
+    >>> task.name, task.metric
+    ('capitals', 'accuracy')
+    """
     if isinstance(given, Task):
         return given if data is None else replace(given, data=_here(data))
     where, table = Path.cwd(), given
