@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.estimate import changed_items
 from steelyard.estimate.changed_items import telling_items
 from steelyard.items import Items, Labels
@@ -61,3 +63,21 @@ def test_labels_are_looked_at_piece_by_piece(most: int | None, monkeypatch: pyte
     assert [(item["id"], item["change"]) for item in found] == [(item["id"], item["change"]) for item in by_hand(right)][:most]
     named = [("xyz"[truth[i]], "xyz"[a[i]], "xyz"[b[i]]) for i in (int(item["id"].split()[1]) - 1 for item in found)]
     assert [(item["truth"], item["baseline"], item["candidate"]) for item in found] == named
+
+
+def test_a_file_of_flips_that_fails_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = ([{"id": i, "truth": "x", "prediction": "x" if i % step else "y"} for i in range(40)] for step in (5, 7))
+    target = tmp_path / "flips.csv"
+    sy.compare(a, b, flips_out=target)
+    before = target.read_text(encoding="utf-8")
+    assert before.startswith("id,change,")
+    assert before.count("\n") > 2
+
+    def fails(value: object) -> object:
+        raise RuntimeError("in the middle")
+
+    monkeypatch.setattr("steelyard.estimate.changed_items._harmless", fails)
+    with pytest.raises(RuntimeError):
+        sy.compare(a, b, flips_out=target)
+    assert target.read_text(encoding="utf-8") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["flips.csv"]

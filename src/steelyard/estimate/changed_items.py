@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import UsageError
+from steelyard.atomic import write_text
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.read.source import Source, context_of
@@ -143,16 +144,13 @@ def with_excerpts(items: Sequence[Mapping[str, Any]], source: Any, keys: Callabl
 
 
 def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> None:
-    """All flipped items as CSV. A text that a spreadsheet would run as a formula gets a quote in front."""
-    target = Path(path)
-    try:
-        with target.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for item in telling_items(pairs, metric):
-                writer.writerow([_harmless(item[column]) for column in COLUMNS])
-    except OSError as fault:
-        raise UsageError(f"cannot write {str(target)!r}", got=fault.strerror or str(fault), need="a file that can be written") from fault
+    """All flipped items as CSV, written whole or not at all. A text that a spreadsheet would run as a formula gets a quote in front."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for item in telling_items(pairs, metric):
+        writer.writerow([_harmless(item[column]) for column in COLUMNS])
+    write_text(Path(path), out.getvalue())
 
 
 def _harmless(value: Any) -> Any:

@@ -30,7 +30,9 @@ class Drawn:
         """Write the picture to a file."""
         from pathlib import Path
 
-        Path(path).write_text(self.svg, encoding="utf-8")
+        from steelyard.atomic import write_text
+
+        write_text(Path(path), self.svg)
 
 
 def page_piece(result: Any) -> str:
