@@ -390,7 +390,7 @@ def test_missing_truths_cannot_be_wrong() -> None:
 def test_missing_scores() -> None:
     got = items(score=np.array([1.0, np.nan, 0.5]))
     assert settle_missing(got, "wrong")[0].score.tolist() == [1, 0, 0.5]  # type: ignore[union-attr]
-    assert settle_missing(got, "wrong", worst_score=-1)[0].score.tolist() == [1, -1, 0.5]  # type: ignore[union-attr]
+    assert settle_missing(got, "wrong", ends=(-1, 1))[0].score.tolist() == [1, -1, 0.5]  # type: ignore[union-attr]
     assert settle_missing(got, "drop")[0].score.tolist() == [1, 0.5]  # type: ignore[union-attr]
     with pytest.raises(sy.DataError, match=r"1 of 3 items have no score, the first in row 2\."):
         settle_missing(got, "error")

@@ -54,7 +54,7 @@ def leaderboard(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptio
         (pairs, used), matched = quick, {(0, j): aligned.pair(0, j) for j in range(1, len(runs))}
     else:
         pairs, used, matched = _each_pair(runs, aligned, metric, asked, warnings)
-    order = _ranked(runs, pairs, metric)
+    order = _ranked(runs, pairs)
     rows = _rows(runs, pairs, order, 1 - asked.level)
     warnings.add(WINNERS_CURSE)
     first = pairs[0, 1]
@@ -116,9 +116,9 @@ def _system(pairs: dict[tuple[int, int], Comparison], place: int) -> System:
     return pairs[key].baseline if key[0] == place else pairs[key].candidate
 
 
-def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison], metric: Metric) -> list[int]:
+def _ranked(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison]) -> list[int]:
     """From best to worst; equal estimates by name, so that the order of the arguments does not matter."""
-    sign = -1 if metric.higher_is_better else 1
+    sign = -1 if pairs[0, 1].higher_is_better else 1
     return sorted(range(len(runs)), key=lambda i: (sign * (_system(pairs, i).estimate or 0.0), runs[i].name))
 
 
@@ -178,7 +178,7 @@ def _friedman(
             items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
             part = pair_evidence(subset(pair, items), metric, replace(asked, margin=None), Warnings())
             scores[row, 0], scores[row, j] = part.baseline or 0.0, part.candidate or 0.0
-    out = many.friedman(scores, metric.higher_is_better)
+    out = many.friedman(scores, metric.better_high(asked.own.higher_is_better))
     if len(values) < FEW_DATASETS:
         warnings.add(f"ranks over {len(values)} datasets; the Friedman and Nemenyi approximations need 10 or more")
     critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
@@ -192,7 +192,7 @@ def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values:
     p_values = []
     for value in values:
         items = np.unique(pair.baseline_item[own.codes == own.names.index(value)])
-        ask = replace(asked, alternative="greater" if metric.higher_is_better else "less", margin=None)
+        ask = replace(asked, alternative="greater" if metric.better_high(asked.own.higher_is_better) else "less", margin=None)
         p = pair_evidence(subset(pair, items), metric, ask, Warnings()).test.p_value
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)

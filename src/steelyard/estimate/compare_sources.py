@@ -43,7 +43,6 @@ from steelyard.read.logs.log import PARAMETERS, SeveralError
 from steelyard.read.open_source import open_source
 from steelyard.read.roles import LOG_CHOICES, option
 from steelyard.read.source import Source
-from steelyard.reference.run_notes import stopping_warning
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.counts import OF_OUTCOMES
@@ -119,7 +118,7 @@ def over_tasks(tasks: list[Pairs], metric: Metric, asked: CompareOptions, by: st
     The pooled test flips the signs of items whose difference is divided by the size of their task, so that it tests the
     mean over tasks. Fisher combines the one-sided p-values of "the candidate is better", which must be independent.
     """
-    better = "greater" if metric.higher_is_better else "less"
+    better = "greater" if metric.better_high(asked.own.higher_is_better) else "less"
     out: dict[str, Any] = {"by": by, "tasks": len(tasks), "alternative": better}
     p_values = [_one_sided(task, metric, asked, better) for task in tasks]
     known = [p for p in p_values if p is not None]
@@ -226,8 +225,8 @@ def _of_logs(runs: Sequence[SystemItems], metric: Metric, asked: CompareOptions,
                 warnings.add(
                     f"the logs differ in {name}: {values[0]} and {values[1]}; the difference may come from the protocol, not the systems"
                 )
-    known = own_direction(logs, metric)
-    return asked if known is None else replace(asked, higher_is_better=known)
+    known = None if asked.own.higher_is_better is not None else own_direction(logs, metric)
+    return asked if known is None else replace(asked, own=replace(asked.own, higher_is_better=known))
 
 
 def compare_runs(
@@ -244,7 +243,7 @@ def compare_runs(
     if asked.design == "unpaired":
         if by:
             raise UsageError(f"by={by[0]!r} needs paired items; this comparison is unpaired.", got=f"by={by[0]!r}", need="paired items")
-        runs = [settled(run, asked, warnings) for run in (baseline, candidate)]
+        runs = [settled(run, asked, warnings, (baseline, candidate)) for run in (baseline, candidate)]
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked, warnings), metric, asked, warnings, names)
     pairs, unmatched = paired(baseline, candidate, asked, warnings)
     found = pair_evidence(pairs, metric, asked, warnings)
@@ -276,7 +275,7 @@ def _runs(
         sources.append(_open(one, given, by))
         if asked.design != "unpaired" and isinstance(sources[-1].table, SqlTable):
             need_ids(sources[-1])  # rows of a database come in no order that could pair them
-        warnings.extend((*sources[-1].warnings, *stopping_warning(one)))
+        warnings.extend(sources[-1].warnings)
         read.append(_read(sources[-1], metric))
     named = run_names(sources, names)
     return [SystemItems(name, items, source.log, source) for name, items, source in zip(named, read, sources, strict=True)]

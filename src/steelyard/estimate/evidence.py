@@ -374,7 +374,10 @@ def finish(
     **more: Any,
 ) -> Comparison:
     """The comparison with its signature. signature: where it is known."""
-    higher_is_better = metric.higher_is_better if asked.higher_is_better is None else asked.higher_is_better
+    higher_is_better = metric.higher_is_better
+    if asked.own.higher_is_better is not None and metric.better_high(asked.own.higher_is_better) != higher_is_better:
+        higher_is_better = not higher_is_better
+        _turn(found, asked)
     believe(found, asked, warnings, higher_is_better=higher_is_better)
     return comparison_of(
         found,
@@ -386,6 +389,24 @@ def finish(
         signature=sign(found, metric, asked) if signature is None else signature,
         **more,
     )
+
+
+def _turn(found: Evidence, asked: CompareOptions) -> None:
+    """What speaks of better and worse, the other way round: the families of metrics took up for good, and lower scores are better."""
+    if callable(found.probability):
+        above = found.probability
+        found.probability = lambda: 1 - above()
+    elif found.probability is not None:
+        found.probability = 1 - found.probability
+    if found.equivalence is not None:
+        e = found.equivalence
+        found.equivalence = {
+            **e,
+            "p_lower": e["p_upper"],
+            "p_upper": e["p_lower"],
+            "non_inferior": e["p_upper"] <= 1 - asked.level,
+            **({"rope": {**e["rope"], "worse": e["rope"]["better"], "better": e["rope"]["worse"]}} if "rope" in e else {}),
+        }
 
 
 def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object) -> str:

@@ -11,7 +11,15 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.interval_names import OF_NUMBERS
-from steelyard.estimate.opening import opened, own_metric, own_positive, refuse_fractions, refuse_numeric_truth, refuse_unfinished
+from steelyard.estimate.opening import (
+    opened,
+    own_direction,
+    own_metric,
+    own_positive,
+    refuse_fractions,
+    refuse_numeric_truth,
+    refuse_unfinished,
+)
 from steelyard.estimate.rows import (
     DEALT,
     SINGLETONS,
@@ -35,7 +43,7 @@ from steelyard.read.engines.moments import moments
 from steelyard.read.engines.tables import TRAVELLERS
 from steelyard.read.engines.units import Units, by_item, unit_sums
 from steelyard.read.source import Source
-from steelyard.reference.run_notes import stopping_warning
+from steelyard.reference.run_notes import said_by_notes
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
@@ -176,11 +184,15 @@ def measure_source(
     finish: what becomes of each row before it is signed: after an early stop, an interval that holds whenever one stops.
     """
     source = data if isinstance(data, Source) else opened(data, prediction, by, ratio, columns)
-    warnings.extend((*source.warnings, *stopping_warning(data)))
+    noted, stopped = said_by_notes([data])
+    warnings.extend((*source.warnings, *stopped))
+    up = noted if settings.higher_is_better is None else settings.higher_is_better
     refuse_unfinished([source.log], settings.missing)
     asked = metrics is not None
     metrics = metrics if metrics is not None else default_metrics(source)
-    settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive))
+    if up is None and source.log is not None:
+        up = next((told for metric in metrics if (told := own_direction([source.log], metric)) is not None), None)
+    settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive), higher_is_better=up)
     if (found := measure_units(source, metrics, settings, warnings, asked=asked)) is not None:
         return found
     hints = source.hints

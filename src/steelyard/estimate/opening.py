@@ -81,6 +81,19 @@ def own_direction(logs: Sequence[Log | None], metric: Metric) -> bool | None:
     return known if metric.direction_of_scores else None
 
 
+def refuse_direction(asked: bool, metrics: Sequence[Metric]) -> None:
+    """Which way is better is for scores and ratios to say; of other metrics it is known."""
+    other = [metric for metric in metrics if metric.higher_is_better != asked]
+    if other and not any(metric.direction_of_scores for metric in metrics):
+        way = "higher" if other[0].higher_is_better else "lower"
+        raise UsageError(
+            f"higher_is_better={asked} is about scores; of {other[0].name} {way} is always better.",
+            got=f"higher_is_better={asked} and the metric {other[0].name}",
+            need="a mean of scores or a ratio, whose direction nobody else knows",
+            hint="leave it out",
+        )
+
+
 def hold_to_own(logs: Sequence[Log | None], name: str | None, *, on_record: bool = False) -> None:
     """A log about one metric is not judged by a reference about another, unless somebody asks for that metric by name.
 
@@ -186,7 +199,7 @@ def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions,
     sides = [baseline, candidate]
     if asked.own.missing == "drop" and baseline.items.id is None and candidate.items.id is None:
         sides = [SystemItems(run.name, number_rows(run.items)) for run in sides]  # so that a row dropped on one side goes on both
-    runs = [settled(run, asked, warnings) for run in sides]
+    runs = [settled(run, asked, warnings, sides) for run in sides]
     if asked.own.missing == "drop":
         gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
         runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
@@ -232,7 +245,7 @@ def aligned_runs(systems: Sequence[SystemItems], asked: CompareOptions) -> Align
     for system in systems:
         own = Warnings()
         try:
-            runs.append(settled(system, asked, own))
+            runs.append(settled(system, asked, own, systems))
         except DataError:
             return None
         said.append(tuple(own))
@@ -250,8 +263,11 @@ def by_position_only(baseline: Items) -> str:
     return f"no ids: rows are paired by position{vouched}"
 
 
-def settled(run: SystemItems, asked: CompareOptions, warnings: Warnings) -> Items:
-    items, said = settle_missing(run.items, asked.own.missing)
+def settled(run: SystemItems, asked: CompareOptions, warnings: Warnings, systems: Sequence[SystemItems]) -> Items:
+    """The run with nothing missing. systems: all that are compared, whose scores together say what the worst one is."""
+    own = asked.own
+    beside = [one.items for one in systems if one is not run]
+    items, said = settle_missing(run.items, own.missing, ends=own.range, higher_is_better=own.higher_is_better, beside=beside)
     warnings.extend(f"{run.name}: {sentence}" for sentence in said)
     return items
 

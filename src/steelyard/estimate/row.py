@@ -159,7 +159,7 @@ def make_row(
         support=support,
         interval=interval,
         standard_error=error,
-        higher_is_better=metric.higher_is_better,
+        higher_is_better=metric.better_high(settings.higher_is_better),
         at_least=None if chance is None else settings.at_least,
         probability_at_least=chance,
         details=RowDetails.of(details),

@@ -79,7 +79,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions, warning
         n=found.n,
         interval=interval,
         standard_error=known(found.error),
-        higher_is_better=metric.higher_is_better,
+        higher_is_better=metric.better_high(settings.higher_is_better),
         details=RowDetails(strata=found.strata, weights="alike" if sample.items.alike else "size"),
     )
 

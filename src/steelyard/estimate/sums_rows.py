@@ -376,7 +376,7 @@ def _row(
         low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])
         high: float | None = top if settings.side == "lower" else ends[1] if top is None else min(top, ends[1])
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
-    better = metric.higher_is_better
+    better = metric.better_high(settings.higher_is_better)
     return Row(
         metric=metric.name,
         estimate=value,

@@ -139,6 +139,14 @@ class Metric:
         """What right (1) and wrong (0), or the scores, of items count as."""
         return 1 - right if self.counts_wrong else right
 
+    def better_high(self, said: bool | None) -> bool:
+        """Whether up is good: as was said of the scores, where that is for them to say."""
+        return self.higher_is_better if said is None or not self.direction_of_scores else said
+
+    def scores_up(self, higher_is_better: bool) -> bool:
+        """Whether a high score of an item is good where a high (or a low) number of this metric is: an error counts what is wrong."""
+        return higher_is_better != self.counts_wrong
+
     def why_undefined(self) -> str:
         """What is missing where it has no value, in words."""
         return self.undefined

@@ -112,7 +112,6 @@ class CompareOptions:
     design: str | None = None
     unmatched: str = "error"
     correction: str = "holm"
-    higher_is_better: bool | None = None  # what a log says of its scores; None: what the metric says
     about_runs: bool = False  # whether the question is about the runs of these very items
     sides: Sides = TWO_SYSTEMS  # how the two are spoken of
     per: str = ""  # of a ratio: the column below the line

@@ -22,6 +22,7 @@ from steelyard.options.option import (
     number,
     seed_of,
     within,
+    yes_or_no,
 )
 
 OPTIONS = (
@@ -89,6 +90,7 @@ class MeasureOptions:
     labels: tuple[str, ...] | None = None
     absent: str | None = None
     missing: str = "error"
+    higher_is_better: bool | None = None  # of the scores, as somebody or their log says; None: as the metric says
 
     def refuse_no_posterior(self, name: str, why: str) -> None:
         """Where there is no posterior, nothing can be said of the chance that was asked for."""
@@ -116,6 +118,7 @@ def settle(
     labels: Sequence[object] | None = None,
     absent: str | None = None,
     missing: str = "error",
+    higher_is_better: bool | None = None,
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_choices(OPTIONS, interval=interval, absent=absent, missing=missing, side=side)
@@ -137,6 +140,7 @@ def settle(
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )
     check_list("labels", labels)
+    yes_or_no(higher_is_better=higher_is_better)
     ends = ends_of_range(range)
     known_seed = seed_of(seed)
     confidence_level = checked("confidence_level", confidence_level)
@@ -156,6 +160,7 @@ def settle(
         labels=None if labels is None else tuple(str(label) for label in labels),
         absent=absent,
         missing=missing,
+        higher_is_better=higher_is_better,
     )
 
 

@@ -164,6 +164,12 @@ NIGHT = (
         help="With --suite: what tells this night from others; the same again is a retry.  [default: the CI run, else the files]",
     ),
 )
+DIRECTION = Option(
+    name="higher_is_better",
+    flag="--higher-is-better/--lower-is-better",
+    switch=True,
+    help="Direction of the scores: lower is better for errors and costs.  [default: the log's or the metric's]",
+)
 MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer.")
 INTERVALS = (
     Option(
@@ -173,6 +179,7 @@ INTERVALS = (
         metavar="LO HI",
         help="Smallest and largest possible score.  [default: 0 1 if all scores lie there]",
     ),
+    DIRECTION,
     Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
     Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound."),
     DRAWS,

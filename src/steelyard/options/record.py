@@ -44,6 +44,13 @@ OPTIONS = (
         repeat=True,
         help="Also store the value of this column for each item, so that check --by can judge each value separately.",
     ),
+    Option(
+        name="range",
+        type=float,
+        metavar="LO HI",
+        pair=True,
+        help="Smallest and largest possible score; an item that counts as wrong gets the worse of the two.",
+    ),
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,

@@ -141,18 +141,39 @@ def refuse_other_run(outputs: Iterable[Path | None], task: str, prompt: str) -> 
             )
 
 
-def stopping_warning(source: Any) -> list[str]:
+def said_by_notes(sources: Iterable[Any]) -> tuple[bool | None, list[str]]:
+    """What notes beside the rows say to whoever measures or compares them: which way the scores are good, and warnings.
+
+    The direction is None where the notes of one run do not say it, or say it of something else than scores.
+    """
+    directions: set[bool | None] = set()
+    warnings: list[str] = []
+    for source in sources:
+        notes = notes_of(source)
+        directions.add(None if notes is None else _direction(notes))
+        if notes is not None and notes.stopped_early:
+            warnings.append(_stopping_warning(notes))
+    return directions.pop() if len(directions) == 1 else None, warnings
+
+
+def _direction(notes: RunNotes) -> bool | None:
+    if "higher_is_better" not in notes.rule:
+        return None
+    from steelyard.metrics.catalogue import find
+
+    metric = find(notes.metric)
+    return bool(notes.rule["higher_is_better"]) if metric is not None and metric.direction_of_scores else None
+
+
+def _stopping_warning(notes: RunNotes) -> str:
     """What to say of rows whose number depended on the answers in them: an interval of a fixed number of items is too sure."""
-    notes = notes_of(source)
-    if notes is None or not notes.stopped_early:
-        return []
     if notes.ended and "looked" not in (notes.stopping or {}):
-        return [f"this run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}"]
+        return f"this run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}"
     weights = "; items that waver were asked more often, which its column 'weight' makes up for" if notes.order == "hash/k" else ""
-    return [
+    return (
         f"this run stopped early on its own results after {notes.n:,} of {notes.available:,} items: methods for a fixed number of "
         f"items are overconfident here; the numbers that the run itself printed are adjusted{weights}"
-    ]
+    )
 
 
 def _check(notes: RunNotes, shown: str) -> None:

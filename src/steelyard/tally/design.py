@@ -6,7 +6,7 @@ item with r repeats has weight 1/r in each of them, so that repeats never pass f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -267,14 +267,61 @@ Mask = npt.NDArray[np.bool_]
 OPTION = "say what to do with missing='wrong' (count them as wrong) or missing='drop' (leave them out)"
 
 
+def worst_score(
+    scores: Iterable[FloatArray | None], ends: tuple[float, float] | None, *, higher_is_better: bool | None = None
+) -> float | None:
+    """What an item without a score is worth if it counts as wrong: the bad end of the scores. None where nobody knows that end.
+
+    It is an end of the declared range. Without one, scores of 0 and 1 are right and wrong, and scores within 0 and 1 end at 0; how far
+    up an error or a cost can go they do not say. scores: all that are known, of both runs where two are compared. None as direction:
+    nobody said it, so high is good.
+
+    >>> worst_score([np.array([0.2, 0.9])], None), worst_score([np.array([2.0, 5.0])], (1, 5)), worst_score([np.array([2.0, 5.0])], None)
+    (0.0, 1, None)
+    >>> worst_score([np.array([2.0, 5.0])], (1, 5), higher_is_better=False)
+    5
+    """
+    up = higher_is_better is not False
+    if ends is not None:
+        return ends[0] if up else ends[1]
+    known = [score[~np.isnan(score)] for score in scores if score is not None]
+    if not up:
+        outcomes = any(score.size for score in known) and all(bool(np.isin(score, (0.0, 1.0)).all()) for score in known)
+        return 1.0 if outcomes else None
+    return 0.0 if all(score.size == 0 or (score.min() >= 0 and score.max() <= 1) for score in known) else None
+
+
+def unknown_worst(*, higher_is_better: bool | None, hint: str = "declare it with range=(LO, HI), or use missing='drop'") -> DataError:
+    """Why a missing score cannot count as wrong where `worst_score` knows no number."""
+    if higher_is_better is False:
+        return DataError(
+            "A missing score cannot count as wrong: lower is better, and the highest possible score is not declared.",
+            got="scores of which lower is better, of no declared range",
+            need="the worst score",
+            hint=hint,
+        )
+    return DataError(
+        "A missing score cannot count as wrong: the scores go beyond 0 and 1, and the worst one is not declared.",
+        got="scores outside 0 and 1, of no declared range",
+        need="the worst score",
+        hint=hint,
+    )
+
+
 def settle_missing(
-    items: Items, policy: str, *, worst_score: float | None = 0.0, needed: Collection[str] | None = None
+    items: Items,
+    policy: str,
+    *,
+    ends: tuple[float, float] | None = None,
+    higher_is_better: bool | None = None,
+    beside: Sequence[Items] = (),
+    needed: Collection[str] | None = None,
 ) -> tuple[Items, list[str]]:
     """The items with nothing missing, and a sentence for each thing that was done.
 
-    `wrong` turns a missing prediction into one that equals no label and a missing score into the worst score; a
-    missing truth or probability cannot be answered for, so it is refused unless dropped. `needed` names the columns that
-    matter: a hole in another one is no hole.
+    `wrong` turns a missing prediction into one that equals no label and a missing score into the worst score (`worst_score`: by the
+    range, the direction and the runs beside); a missing truth or probability cannot be answered for, so it is refused unless dropped.
+    `needed` names the columns that matter: a hole in another one is no hole.
     """
     said: list[str] = []
     for name, gone in _missing(items).items():
@@ -294,10 +341,16 @@ def settle_missing(
         if policy == "drop":
             said.append(f"{many} of {items.total} items without a {name} were left out (missing='drop')")
             items = take(items, ~gone)
-            rest, more = settle_missing(items, policy, worst_score=worst_score, needed=needed)
+            rest, more = settle_missing(items, policy, needed=needed)
             return rest, said + more
         said.append(f"{many} of {items.total} items without a {name} count as wrong (missing='wrong')")
-        items = _as_wrong(items, name, gone, worst_score)
+        if name == "score" and items.score is not None:
+            worst = worst_score([items.score, *(one.score for one in beside)], ends, higher_is_better=higher_is_better)
+            if worst is None:
+                raise unknown_worst(higher_is_better=higher_is_better)
+            items = replace(items, score=np.where(gone, worst, items.score))
+        else:
+            items = _as_wrong(items, gone)
     if items.n == 0:
         raise DataError(
             "No items are left after the missing ones were dropped.",
@@ -323,16 +376,8 @@ def _missing(items: Items) -> dict[str, Mask]:
     return found
 
 
-def _as_wrong(items: Items, name: str, gone: Mask, worst_score: float | None) -> Items:
-    if name == "score" and items.score is not None:
-        if worst_score is None:
-            raise DataError(
-                "A missing score cannot count as wrong: the scores go beyond 0 and 1, and the worst one is not declared.",
-                got="scores outside 0 and 1, of no declared range",
-                need="the worst score",
-                hint="declare it with range=(LO, HI), or use missing='drop'",
-            )
-        return replace(items, score=np.where(gone, worst_score, items.score))
+def _as_wrong(items: Items, gone: Mask) -> Items:
+    """A missing prediction as one that equals no label."""
     if items.prediction is None:
         raise DataError("A missing number cannot count as wrong.", need="missing='drop'", hint="use missing='drop'")
     names = (*items.prediction.names, MISSING)

@@ -32,6 +32,9 @@ class SampleOptions(Protocol):
     def range(self) -> tuple[float, float] | None: ...
 
     @property
+    def higher_is_better(self) -> bool | None: ...
+
+    @property
     def positive(self) -> str | None: ...
 
 
@@ -59,7 +62,12 @@ class Sample:
         counted: bool = True,
     ) -> None:
         self.items, said = settle_missing(
-            _settled_weights(items, counted), settings.missing, worst_score=_worst_score(items, settings), needed=needed
+            _settled_weights(items, counted),
+            settings.missing,
+            ends=settings.range,
+            higher_is_better=settings.higher_is_better,
+            beside=() if beside is None else (beside,),
+            needed=needed,
         )
         if said:
             warnings.extend(said)
@@ -178,14 +186,6 @@ def refuse_beyond(ends: tuple[float, float], low: float, high: float) -> None:
             need=f"scores within {ends[0]:g} and {ends[1]:g}",
             hint="correct range=, or look for percent mixed with fractions",
         )
-
-
-def _worst_score(items: Items, settings: SampleOptions) -> float | None:
-    """What a missing score counts as under --missing wrong: the bottom of the range, 0 for scores inside 0 and 1, else unknown."""
-    if settings.range is not None:
-        return settings.range[0]
-    known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(1)
-    return 0.0 if known.size == 0 or (known.min() >= 0 and known.max() <= 1) else None
 
 
 def _settled_weights(items: Items, counted: bool) -> Items:

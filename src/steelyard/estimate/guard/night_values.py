@@ -77,8 +77,8 @@ def night_values(
     if run.items.id is None:
         raise cannot_watch(verdict, "its run has no ids", "name the column with id")
     past = outcomes.to_items(recorded)
-    worst = ends[0] if ends is not None else 0.0
-    now = settle_missing(like_reference(run.items, past, metric), missing, worst_score=worst)[0]
+    alike = like_reference(run.items, past, metric)
+    now = settle_missing(alike, missing, ends=ends, higher_is_better=metric.scores_up(verdict.higher_is_better), beside=[past])[0]
     contents = dict(zip(recorded.keys, recorded.content, strict=True))
     up = up_of(metric, verdict.higher_is_better)
     if isinstance(metric, RepeatsMetric):

@@ -463,6 +463,7 @@ def guard_items(
             missing=missing,
             positive=rule.positive,
             range=rule.range if scored else None,
+            higher_is_better=metric.scores_up(rule.higher_is_better),
         ),
         interval=None,
         test="within-item" if rule.target == "runs" else None,

@@ -392,7 +392,8 @@ def _number(
     run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule, warnings: Warnings
 ) -> CandidateScore:
     """The run as one number with its spread."""
-    settings = settle(missing=missing, positive=rule.positive)
+    ends = rule.range if metric.mean_of_scores else None
+    settings = settle(missing=missing, positive=rule.positive, range=ends, higher_is_better=metric.scores_up(rule.higher_is_better))
     sample = Sample(run.items, settings, warnings, counted=False)
     rows = rows_of_sample([metric], sample, settings, warnings)
     if len(rows) != 1 or rows[0].estimate is None:

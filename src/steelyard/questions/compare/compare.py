@@ -18,7 +18,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import OPTIONS, CompareOptions, settle_comparison
 from steelyard.options.measure import settle
-from steelyard.options.option import documented, keyword_defaults, keywords_of, source_keywords
+from steelyard.options.option import documented, keyword_defaults, keywords_of, source_keywords, yes_or_no
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.base import Warnings
@@ -122,6 +122,7 @@ def compare(
     prior: float = 0.5,
     prior_scale: float | None = None,
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    higher_is_better: bool | None = None,
     absent: str | None = None,
     ratio: str | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -167,6 +168,7 @@ def rank(
     prior: float = 0.5,
     prior_scale: float | None = None,
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    higher_is_better: bool | None = None,
     absent: str | None = None,
     ratio: str | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -230,6 +232,7 @@ def _compared(
     prior: float,
     prior_scale: float | None,
     range: Sequence[float] | None,  # noqa: A002  the contract's word
+    higher_is_better: bool | None,
     absent: str | None,
     ratio: str | Sequence[str] | None = None,
     names: Sequence[str] | None,
@@ -238,6 +241,8 @@ def _compared(
     **columns: Any,
 ) -> Any:
     """Two systems: a Comparison. Three or more: a Leaderboard. many: which of the two was asked for; None: whichever it is."""
+    if higher_is_better is not None:
+        yes_or_no(higher_is_better=higher_is_better)
     _refuse_none(systems, many)
     baseline, candidate, *more = systems if len(systems) > 1 else (*systems, None)
     if flips_out is not None:
@@ -255,6 +260,7 @@ def _compared(
         labels=labels,
         absent=absent,
         missing=missing,
+        higher_is_better=higher_is_better,
     )
     asked = settle_comparison(
         own, interval=interval, test=test, alternative=alternative, margin=margin, design=design, unmatched=unmatched, correction=correction
@@ -268,6 +274,10 @@ def _compared(
             need="one quantity",
             hint=f"macro_{wanted.base}, or positive=LABEL",
         )
+    if higher_is_better is not None and wanted is not None:
+        from steelyard.estimate.opening import refuse_direction
+
+        refuse_direction(higher_is_better, [wanted])
     if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
         names = names or measured_names(baseline, candidate)
         baseline, candidate, wanted = measured_tables(baseline, candidate, wanted, warnings)
@@ -282,6 +292,7 @@ def _compared(
             unmatched=unmatched != "error",
             missing=missing != "error",
             range=range is not None,
+            higher_is_better=higher_is_better is not None,
             correction=correction != "holm",
             memory=memory is not None,
         )
@@ -291,8 +302,13 @@ def _compared(
     from steelyard.estimate.compare_sources import compare_sources
     from steelyard.options.option import slice_names
     from steelyard.read.engines.memory import working
+    from steelyard.reference.run_notes import said_by_notes
 
     slices = tuple(slice_names(by))
+    noted, stopped = said_by_notes([baseline, candidate, *more])
+    warnings.extend(stopped)
+    if higher_is_better is None and noted is not None:
+        asked = replace(asked, own=replace(own, higher_is_better=noted))
     with working(memory=memory):
         return compare_sources([baseline, candidate, *more], wanted, asked, warnings, slices, ratio, columns, names, flips_out, many)
 

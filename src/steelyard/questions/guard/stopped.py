@@ -20,6 +20,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.reference.run_notes import RunNotes
 from steelyard.results.base import Warnings
+from steelyard.tally.design import settle_missing
 from steelyard.tally.sample import Sample
 
 PLANNED = ("theta", "alpha", "beta", "margin")
@@ -77,8 +78,11 @@ def guard_stopped(
     past = outcomes.to_items(recorded)
     scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)
-    settings = settle(missing=missing)
-    items = Sample(run.items, settings, warnings, needed=("score", "group") if run.items.score is not None else None).items
+    needed = ("score", "group") if run.items.score is not None else None
+    ends, up = rule.range if metric.mean_of_scores else None, metric.scores_up(rule.higher_is_better)
+    there, said = settle_missing(run.items, missing, ends=ends, higher_is_better=up, beside=[past], needed=needed)
+    warnings.extend(said)
+    items = Sample(there, settle(), warnings, needed=needed).items
     if run.items.id is None:
         raise DataError(
             "A run that stopped early can only be checked with its id column, and this one has none.",

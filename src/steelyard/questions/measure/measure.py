@@ -43,6 +43,7 @@ def measure(
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     absent: str | None = None,
     missing: str = "error",
+    higher_is_better: bool | None = None,
     ratio: str | Sequence[str] | None = None,
     memory: str | int | None = None,
     **columns: Any,
@@ -71,10 +72,15 @@ def measure(
         labels=labels,
         absent=absent,
         missing=missing,
+        higher_is_better=higher_is_better,
     )
     metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
     if metrics == []:
         raise UsageError("No metric to measure: the list is empty.", got="an empty list of metrics", need="at least one name")
+    if higher_is_better is not None and metrics is not None:
+        from steelyard.estimate.opening import refuse_direction
+
+        refuse_direction(higher_is_better, metrics)
     if isinstance(data, Measurement):
         if data.table is None:
             raise UsageError(
@@ -92,7 +98,12 @@ def measure(
                 need="counts alone",
                 hint="by=, group= and the like need the items",
             )
-        refuse_item_options(missing=settings.missing != "error", range=settings.range is not None, memory=memory is not None)
+        refuse_item_options(
+            missing=settings.missing != "error",
+            range=settings.range is not None,
+            higher_is_better=higher_is_better is not None,
+            memory=memory is not None,
+        )
         if settings.labels is not None:
             raise UsageError(
                 "Labels of counts belong inside the table.",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.rule import settle_rule, unit_of
+from steelyard.estimate.guard.rule import is_better_higher, settle_rule, unit_of
 from steelyard.estimate.guard.source import ratio_has_percent, within_unit
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
@@ -78,6 +78,17 @@ def wish_of(asked: Mapping[str, Any], before: Entry | None, place: ReferenceLoca
         limits={name: asked[name] for name in LIMITS if asked[name] is not None},
         before=before,
     )
+
+
+def with_direction(wish: EntryRequest, said: bool | None, metric: Metric) -> EntryRequest:
+    """The request with the direction that a log or the task of a run says: in the entry it counts for runs without them, too.
+
+    It is written where nobody asked for one and the entry does not have one; that up is good goes without saying.
+    """
+    known = wish.before is not None and wish.before.higher_is_better is not None
+    if said is None or known or (said and is_better_higher(name_of(wish, metric))):
+        return wish
+    return replace(wish, limits={"higher_is_better": said, **wish.limits})
 
 
 def _same(one: str | None, other: str | None) -> bool:

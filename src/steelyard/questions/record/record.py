@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.atomic import read_if_there
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
-from steelyard.estimate.guard.rule import SCALES, settle_ratio
+from steelyard.estimate.guard.rule import SCALES, is_better_higher, settle_ratio
 from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
@@ -26,7 +26,7 @@ from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
 from steelyard.options.option import check_mapping, documented, one_of, source_keywords, yes_or_no
 from steelyard.options.record import OPTIONS
-from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, refuse_unasked, wish_of
+from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, wish_of, with_direction
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
@@ -152,6 +152,7 @@ def record(
     alpha: float | None = None,
     beta: float | None = None,
     sigma: float | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     by: str | Sequence[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     **columns: Any,
@@ -176,6 +177,7 @@ def record(
     before = existing_entry(place, model, spec)
     refuse_unasked(before, update, place, model)
     notes = run_notes(sources, task)
+    noted = _noted_direction(notes, metric, place)
     if notes:
         place = locate(task, directory, config, otherwise=notes[0].rule)
         protocol = {**notes[0].protocol, **(protocol or {})}
@@ -191,7 +193,7 @@ def record(
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
-    settings = settle(missing=missing, positive=wish.positive)
+    settings = settle(missing=missing, positive=wish.positive, range=range)
     read = [read_sliced(source, columns, slices, wish.metric or "accuracy", warnings, asked=by is not None) for source in sources]
     runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
@@ -202,10 +204,11 @@ def record(
     about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)
     wish = replace(wish, positive=own_positive(logs, [about_what], wish.positive))
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
-        wish = replace(wish, limits={"higher_is_better": False, **wish.limits})
+        noted = False
+    wish = with_direction(wish, noted, about_what)
     if not notes and about_what.of_ratio:
         _warn_of_direction(about_what, wish, place, warnings)
-    settings = replace(settings, positive=wish.positive)
+    settings = _counting(settings, wish, place, about_what, settle(range=range).range or _noted_range(notes, missing))
     found = _measured(runs, wish.metric, settings, warnings, items=items, hashed=_hashed(ids, old, place), by=slices)
     entry = entry_of(wish, found, place, warnings)
     _warn(found, wish.deterministic, warnings)
@@ -216,6 +219,31 @@ def record(
     entry, said = stored(entry, found.kept, place, before)
     warnings.extend(said)
     return _told(entry, place, before, settings, warnings)
+
+
+def _noted_direction(notes: Sequence[RunNotes], metric: str | None, place: ReferenceLocation) -> bool | None:
+    """Which way is better by the task that ran, of the metric that it ran for, where steelyard.toml does not say it."""
+    if not notes or place.defaults.higher_is_better is not None or metric not in (None, notes[0].metric, notes[0].rule.get("metric")):
+        return None
+    said = notes[0].rule.get("higher_is_better")
+    return None if said is None else bool(said)
+
+
+def _noted_range(notes: Sequence[RunNotes], missing: str) -> tuple[float, float] | None:
+    """The range of scores by the task that ran, for what a missing one is worth."""
+    if not notes or notes[0].range is None or missing != "wrong":
+        return None
+    return float(notes[0].range[0]), float(notes[0].range[1])
+
+
+def _counting(
+    settings: MeasureOptions, wish: EntryRequest, place: ReferenceLocation, metric: Metric, ends: tuple[float, float] | None
+) -> MeasureOptions:
+    """How items are counted, now that metric and direction are known: a missing one counts as the bad end of the scores."""
+    told = (wish.limits.get("higher_is_better"), wish.before and wish.before.higher_is_better, place.defaults.higher_is_better)
+    up = next((bool(said) for said in told if said is not None), is_better_higher(name_of(wish, metric)))
+    ends = ends if metric.mean_of_scores else None
+    return replace(settings, positive=wish.positive, range=ends, higher_is_better=metric.scores_up(up))
 
 
 def _refuse_twice(sources: Sequence[Any]) -> None:

@@ -26,7 +26,7 @@ from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, Baseline, comparable
 from steelyard.questions.run.candidates import calls_of, judged_together
-from steelyard.questions.run.session import LEVEL, WEIGHT, UntilDecided, UntilNarrow
+from steelyard.questions.run.session import LEVEL, RANGE_IN_TASK, WEIGHT, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
@@ -36,6 +36,7 @@ from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.verdict import Verdict
+from steelyard.tally.design import unknown_worst, worst_score
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def answered(
             write_run(path, held.rows[place], _notes(held, place, told[place]))
     if output is not None and not held.goes_on:
         journal_path(output).unlink(missing_ok=True)
+    if failed and held.wish.missing == "wrong":
+        _refuse_unknown_worst(held)
     where = {"directory": directory, "config": config}
     read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
     several = held.bench is not None and held.bench.shared is not None
@@ -92,6 +95,7 @@ def answered(
             missing=held.wish.missing,
             names=list(held.names),
             range=_range(held),
+            higher_is_better=held.higher_is_better if held.prepared.quantity.direction_of_scores else None,
             prior_scale=held.wish.prior_scale,
         )
         comparison = found if isinstance(found, Comparison) else None
@@ -138,6 +142,14 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
         + ("; missing='drop' leaves them out" if held.wish.missing == "error" else "")
         + "; missing='wrong' counts them as wrong",
     )
+
+
+def _refuse_unknown_worst(held: RunSession) -> None:
+    """Scores beyond 0 and 1 without a declared range: what an item without an answer is worth has to be said in the task."""
+    up = held.prepared.quantity.scores_up(held.higher_is_better)
+    scores = [np.array([row["score"] for row in rows if row["score"] is not None], float) for rows in held.rows]
+    if held.prepared.quantity.mean_of_scores and worst_score(scores, held.prepared.span, higher_is_better=up) is None:
+        raise unknown_worst(higher_is_better=up, hint=RANGE_IN_TASK)
 
 
 def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
@@ -199,8 +211,10 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     prepared = held.prepared
     missing = held.wish.missing
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
+    if prepared.quantity.direction_of_scores:
+        more["higher_is_better"] = held.higher_is_better
     if prepared.scorer.sums is not None:
-        return measure(read, metric=prepared.task.metric, missing=missing)
+        return measure(read, metric=prepared.task.metric, missing=missing, **{name: more[name] for name in more if name != "range"})
     watch = held.watch_of(place)
     if watch is None:
         return measure(read, metric=prepared.task.metric, missing=missing, **more)
@@ -211,14 +225,16 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
         if isinstance(watch, UntilNarrow):
             low, high = watch.interval  # the very one that was narrow enough
         else:
-            found_scores = scores_by_item(held.rows[place], missing)
+            found_scores = scores_by_item(held, place)
             if not found_scores:
                 return None
             weights = {row["id"]: row.get(WEIGHT, 1.0) for row in held.rows[place]}
             worth = np.array([prepared.worth(score) for score in found_scores.values()])
             low, high = _interval(worth, np.array([weights[key] for key in found_scores]), ends)
         interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
-    settings = settle(missing=missing, **({} if outside is not None else more))
+    if outside is not None and "range" in more:
+        more["range"] = _widened(more["range"], held.rows[place])
+    settings = settle(missing=missing, **more)
     metrics = [parse(prepared.task.metric)]
     found = measure_source(read, None, metrics, settings, Warnings(), (), None, {}, finish=lambda row: _with_interval(row, interval))
     if interval is not None:
@@ -226,6 +242,12 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
     why = "the range of scores is not known" if outside is None else outside.words
     said = f"no interval of the metric itself: the run stopped by its answers, and {why}"
     return replace(found, warnings=(*found.warnings, said))
+
+
+def _widened(ends: tuple[float, float], rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+    """The range with the scores that lie outside it: there is no interval then, but an item may count as the worst score."""
+    scores = [row["score"] for row in rows if row["score"] is not None]
+    return min(ends[0], *scores), max(ends[1], *scores)
 
 
 def _with_interval(row: Row, interval: Interval | None) -> Row:
@@ -240,12 +262,13 @@ def _interval(scores: FloatArray, weight: FloatArray, ends: tuple[float, float])
     return low, min(high, ends[1])
 
 
-def scores_by_item(rows: Sequence[Mapping[str, Any]], missing: str) -> dict[str, float]:
-    """The mean score of each item over its repeats, in order."""
+def scores_by_item(held: RunSession, place: int) -> dict[str, float]:
+    """The mean score of each item of a model over its repeats, in order."""
     by: dict[str, list[float]] = {}
-    for row in rows:
-        if row["score"] is not None or missing == "wrong":
-            by.setdefault(row["id"], []).append(float(row["score"] or 0.0))
+    worst = held.worst
+    for row in held.rows[place]:
+        if row["score"] is not None or held.wish.missing == "wrong":
+            by.setdefault(row["id"], []).append(worst if row["score"] is None else float(row["score"]))
     return {key: sum(scores) / len(scores) for key, scores in by.items()}
 
 
@@ -330,7 +353,7 @@ def _stopped(held: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict |
 def _unfinished(held: RunSession, bench: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:
     """The verdict of a run that a limit ended, and that was planned for all items: inconclusive, with what was seen."""
     assert held.limit is not None
-    worth = {key: held.prepared.worth(score) for key, score in scores_by_item(held.rows[0], held.wish.missing).items()}
+    worth = {key: held.prepared.worth(score) for key, score in scores_by_item(held, 0).items()}
     found_now = _measured(held, 0, read) if worth else None
     if found_now is None or found_now.estimate is None:
         return None

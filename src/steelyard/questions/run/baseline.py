@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
-from steelyard.estimate.guard.rule import GuardRule, check_protocol, refuse_relative, settle_rule, unit_of
+from steelyard.estimate.guard.rule import GuardRule, check_protocol, is_better_higher, refuse_relative, settle_rule, unit_of
 from steelyard.estimate.guard.sequential import AnswersOnRecord, StoppingPlan, answers_apart, means_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
 from steelyard.estimate.opening import SystemItems
@@ -138,6 +138,14 @@ def bench_of(
         apart=answers_apart(past, bench.metric) if scores and answers.fewest > 1 else None,
         record=outcomes.digest(recorded),
     )
+
+
+def direction_of(bench: Baseline | None, prepared: Prepared, config: str | os.PathLike[str] | None) -> bool:
+    """Whether a high number of the metric is good: by what the run is judged by, else by the configuration, the task or the metric."""
+    if bench is not None:
+        return bench.rule.higher_is_better
+    said = locate(prepared.task.name, None, config, otherwise=prepared.task.rule).defaults.higher_is_better
+    return is_better_higher(prepared.task.metric) if said is None else bool(said)
 
 
 def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:

@@ -20,15 +20,16 @@ from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_unknown, whole, yes_or_no
 from steelyard.options.run import OF_MODELS, OPTIONS, RunOptions, settle_run
 from steelyard.questions.run.answer import asked_of
-from steelyard.questions.run.baseline import Baseline, bench_of, beside, in_order, plan_of, wavering_ids
+from steelyard.questions.run.baseline import Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.output import check_output
-from steelyard.questions.run.session import LEVEL, RunSession, UntilDecided, UntilNarrow, Watch
+from steelyard.questions.run.session import LEVEL, RANGE_IN_TASK, RunSession, UntilDecided, UntilNarrow, Watch
 from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare
 from steelyard.reference.config import find_config
 from steelyard.reference.run_notes import journal_path, refuse_other_run, rows_paths
 from steelyard.results import signature
 from steelyard.results.evaluation import DryRun, Evaluation
+from steelyard.tally.design import unknown_worst
 
 CHARACTERS = 4  # to a token, in English; other languages and code have fewer
 LIMITS = ("max_tokens", "max_completion_tokens")
@@ -319,6 +320,10 @@ def steps_of(
                 need="a reference, or until='decided'",
                 hint="give a reference, or until='decided'",
             )
+        higher_is_better = direction_of(bench, prepared, config)
+        up = prepared.quantity.scores_up(higher_is_better)
+        if wish.missing == "wrong" and prepared.quantity.mean_of_scores and prepared.span is None and not up:
+            raise unknown_worst(higher_is_better=False, hint=RANGE_IN_TASK)
         if wish.unmatched == "drop" and bench is not None and bench.past is not None:
             kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
             prepared = replace(prepared, cases=kept)
@@ -345,6 +350,7 @@ def steps_of(
             bench=bench,
             watches=watches,
             wish=wish,
+            higher_is_better=higher_is_better,
             against=against,
             budget=budget,
             stepwise=len(models) > 2,  # a candidate that is decided is asked nothing more, not even what is under way

@@ -28,9 +28,11 @@ from steelyard.questions.run.baseline import Baseline
 from steelyard.questions.run.limits import Budget, ReachedLimit
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
+from steelyard.tally.design import worst_score
 
 WEIGHT = "weight"  # the column of rows whose items were not all asked alike
 ROOM = 1024  # items that there is room for at first
+RANGE_IN_TASK = "range = [LOW, HIGH] in the task, or missing='drop'"
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
 
@@ -164,6 +166,7 @@ class RunSession:
     bench: Baseline | None
     watches: Sequence[Watch]
     wish: RunOptions
+    higher_is_better: bool = True  # of the metric: by the reference, the configuration, the task or the metric itself
     against: str | None = None
     timeout: float | None = None  # seconds for a score
     budget: Budget | None = None
@@ -215,6 +218,13 @@ class RunSession:
     def goes_on(self) -> bool:
         """Whether the same command continues from the journal: a limit of calls or cost ended the run, or its suite."""
         return self.kept or (self.limit is not None and not self.limit.said)
+
+    @property
+    def worst(self) -> float:
+        """What an item without an answer is worth if it counts as wrong; 0 where only the scores will tell, at the end."""
+        up = self.prepared.quantity.scores_up(self.higher_is_better)
+        found = worst_score((), self.prepared.span, higher_is_better=up)
+        return 0.0 if found is None else found
 
     def identity(self) -> dict[str, Any]:
         """All that must not change between two halves of one run."""
@@ -397,7 +407,7 @@ class RunSession:
 
     def _mean(self, case: Case, scores: Sequence[float | None]) -> float | None:
         """An item without an answer is no item to a rule: it ends the run, is left out (None), or counts as wrong, as was asked."""
-        there = [score if score is not None else 0.0 for score in scores if score is not None or self.wish.missing == "wrong"]
+        there = [score if score is not None else self.worst for score in scores if score is not None or self.wish.missing == "wrong"]
         if len(there) < len(scores) and self.wish.missing == "error":
             raise DataError(
                 f"Item {case.id!r} has no answer.",
