@@ -91,7 +91,8 @@ def test_the_direction_turns_every_word_of_a_comparison() -> None:
     assert "worse" in up.conclusion
     assert "better" in down.conclusion
     assert (up.p_value, up.difference.estimate) == (down.p_value, down.difference.estimate)
-    assert up.equivalence is not None and down.equivalence is not None
+    assert up.equivalence is not None
+    assert down.equivalence is not None
     assert (up.equivalence["p_lower"], up.equivalence["p_upper"]) == (down.equivalence["p_upper"], down.equivalence["p_lower"])
     assert up.probability_candidate_better == pytest.approx(1 - down.probability_candidate_better)
     board = sy.rank(dear, cheap, [{**row, "score": row["score"] + 1} for row in dear], names=["b", "a", "c"], higher_is_better=False)

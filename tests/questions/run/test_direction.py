@@ -80,11 +80,13 @@ def test_where_lower_is_better_an_unknown_worst_is_refused_before_the_first_ques
 
     with pytest.raises(sy.DataError, match="lower is better, and the highest possible score is not declared") as refused:
         sy.run(task(DOWN), model, name="q", missing="wrong", max_error_rate=1)
-    assert refused.value.hint is not None and "in the task" in refused.value.hint
+    assert refused.value.hint is not None
+    assert "in the task" in refused.value.hint
     assert not asked
     with pytest.raises(sy.DataError, match="the scores go beyond 0 and 1") as refused:
         sy.run(task(), failing, name="q", missing="wrong", max_error_rate=1)
-    assert refused.value.hint is not None and "in the task" in refused.value.hint
+    assert refused.value.hint is not None
+    assert "in the task" in refused.value.hint
 
 
 def test_the_direction_of_a_task_is_in_its_reference() -> None:
