@@ -19,6 +19,7 @@ from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.past.nights import decision_of, nights_of, replay
 from steelyard.history.nights import events_of, state_of
 from steelyard.history.store import open_history
+from steelyard.infer.nights.watch import RULES
 from steelyard.render.formats import FORMATS, result_text
 from steelyard.results.catalogue import result_of
 from steelyard.results.verdict import Suite
@@ -432,6 +433,35 @@ def test_a_task_may_be_missing_join_or_be_waived() -> None:
     nights.write_suite()
     with pytest.raises(UsageError, match="nothing that a budget could watch"):
         nights.night()
+
+
+def test_a_task_that_was_left_out_since_an_accepted_change_is_held_against_the_nights_it_had() -> None:
+    nights = Nights()
+    nights.several(5)
+    nights.break_items(0, 20)
+    nights.more = {1: 'waiver = {reason = "known", until = 2999-01-01}'}
+    nights.write_suite()
+    nights.until("regression")
+    with sqlite3.connect("runs.db") as con:  # as if an older version, which did not write down its rules, had judged so far
+        con.execute("UPDATE steelyard_watches SET state = x'00'")
+        con.execute("UPDATE steelyard_nights SET facts = json_remove(facts, '$.rules')")
+    con.close()
+    done = sy.acknowledge(accept=True, reason="intended", history=URL)
+    assert done.conclusion.endswith("Not among the nights since, and so compared with those they had: t1 m.")
+    nights.more = {}
+    nights.write_suite()
+    nights.break_items(1, 20)
+    found = nights.until("regression")  # its first night is not the first of a new baseline
+    assert found.nights is not None
+    assert found.nights.named == ("t1 m",)
+    done = sy.acknowledge(fixed=True, reason="rolled back", history=URL)
+    assert "Not among" not in done.conclusion
+    with open_history(URL) as store:
+        stored = nights_of(store, "main")
+    kinds = [one.kind for one in stored]
+    assert {one.rules for one in stored[: kinds.index("accept")]} == {1}
+    assert {one.rules for one in stored[kinds.index("accept") :]} == {RULES}
+    assert [one.verdict for one in replay(stored).decisions] == [one.decision["verdict"] for one in stored if one.decision is not None]
 
 
 def test_items_may_come_go_and_be_edited() -> None:

@@ -29,7 +29,7 @@ from steelyard.history.nights import (
 )
 from steelyard.history.store import History
 from steelyard.infer.nights.answers import TaskRun
-from steelyard.infer.nights.watch import Night, NightDecision, NightlyWatch
+from steelyard.infer.nights.watch import RULES, Night, NightDecision, NightlyWatch
 
 STATE = 1  # the format of a kept state
 
@@ -55,7 +55,8 @@ class StoredNight:
     kind: reference (`reference` are the runs that the series starts, or starts anew, from), joined (`reference` are those of new tasks),
     night (`night` and the `budget` it was judged with), again (the second run of a night with `confirm`: `night` has some of its tasks),
     accept or fixed (somebody acknowledged a regression, with a `reason`). `night.run` is what tells the nights of a series apart, and
-    what `since` of a decision names. `decision` is what was decided then, as JSON.
+    what `since` of a decision names. `decision` is what was decided then, as JSON. `rules`: how a change moved the baselines then, so that
+    a replay decides as it was decided; events that do not say are of the first ones.
     """
 
     id: str
@@ -71,6 +72,7 @@ class StoredNight:
     reason: str | None = None
     decision: Mapping[str, Any] | None = None
     runs: Mapping[str, str] = field(default_factory=dict)  # task -> id of its run in the history
+    rules: int = RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ def step(
         watch.restart(one.reference, ranges=one.ranges)
         return watch, None
     assert watch is not None
+    watch.rules = one.rules
     if one.kind == JOINED:
         watch.join(one.reference, ranges=one.ranges)
         return watch, None
@@ -259,6 +262,7 @@ def _stored(event: NightEvent, values: Mapping[tuple[str, str | None], JudgedVal
     facts = event.facts
     said: dict[str, Any] = {"id": event.id, "place": event.place, "kind": event.kind, "time": event.time}
     said |= {"by": event.by, "commit": event.commit, "decision": event.decision}
+    said["rules"] = int(facts.get("rules", 1))
     if event.kind in (REFERENCE, JOINED):
         runs = tuple(Night(run=str(run["run"]), tasks=tasks(run["tasks"])) for run in facts["runs"])
         return StoredNight(**said, reference=runs, ranges=facts.get("ranges") or {})

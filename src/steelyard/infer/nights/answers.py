@@ -40,7 +40,11 @@ def check_run(run: TaskRun, name: str) -> None:
 
 
 class TaskAnswers:
-    """The runs of a task, each a column over its items. A new item has no earlier runs; an edited one has none any more."""
+    """The runs of a task, each a column over its items. A new item has no earlier runs; an edited one has none any more.
+
+    baseline: the runs that a night is held against. first: those that the test on new items is made against. before: the baseline that was
+    left at a *changed* which is still asked about; it is gone back to if that becomes a regression.
+    """
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -48,6 +52,8 @@ class TaskAnswers:
         self.columns: dict[int, npt.NDArray[Any]] = {}
         self.scored = False  # numbers other than 0 and 1 have been seen
         self.baseline: list[int] = []
+        self.first: list[int] = []
+        self.before: list[int] = []
         self._place: dict[str, int] = {}
         self._asked: tuple[Sequence[str], Sequence[str] | None, npt.NDArray[np.int64]] | None = None
         self._counts: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
@@ -110,16 +116,22 @@ class TaskAnswers:
         self.baseline.append(run)
         self._counts = (counted + there, right if self.scored else right + np.where(there, column, 0))
 
+    def among(self, runs: Iterable[int]) -> list[int]:
+        """Those of the runs in which the task was run."""
+        return [run for run in runs if run in self.columns]
+
     def start_baseline(self, runs: Iterable[int]) -> None:
-        self.baseline = [run for run in runs if run in self.columns]
+        self.baseline = self.among(runs)
         self._counts = None
 
-    def forget_all_but(self, runs: set[int]) -> None:
-        self.columns = {run: column for run, column in self.columns.items() if run in runs}
+    def forget_all_but(self, runs: Iterable[int]) -> None:
+        """Keep the columns of these runs, and those that a baseline needs."""
+        kept = {*runs, *self.baseline, *self.first, *self.before}
+        self.columns = {run: column for run, column in self.columns.items() if run in kept}
 
     def means(self, runs: Sequence[int]) -> tuple[npt.NDArray[np.int64], FloatArray]:
         """(runs, mean) of every item over these runs; NaN where it has none."""
-        table = self._table([run for run in runs if run in self.columns])
+        table = self._table(self.among(runs))
         known = ~np.isnan(table)
         count = known.sum(1)
         total = np.where(known, table, 0.0).sum(1)
@@ -173,12 +185,15 @@ class TaskAnswers:
             "contents": None if all(one is None for one in self.contents) else list(self.contents),
             "scored": self.scored,
             "baseline": list(self.baseline),
+            "first": list(self.first),
+            "before": list(self.before),
             "runs": runs,
             "values": base64.b64encode(zlib.compress(packed)).decode("ascii"),
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> TaskAnswers:
+    def from_dict(cls, plain: Mapping[str, Any], first: Iterable[int] = ()) -> TaskAnswers:
+        """first: the first baseline of all tasks, for a state from before each task had its own."""
         out = cls()
         out.ids = [str(one) for one in plain["ids"]]
         out.contents = list(plain["contents"] or [None] * len(out.ids))
@@ -189,6 +204,8 @@ class TaskAnswers:
         table = flat.reshape(len(plain["runs"]), len(out.ids))
         out.columns = {int(run): table[i].copy() for i, run in enumerate(plain["runs"])}
         out.baseline = [int(run) for run in plain["baseline"]]
+        out.first = [int(run) for run in plain["first"]] if "first" in plain else out.among(first)
+        out.before = [int(run) for run in plain.get("before", ())]
         return out
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +38,7 @@ from steelyard.infer.suite.pooled import scores_z
 FloatArray = npt.NDArray[np.float64]
 LONGEST = 30  # nights since a change that are averaged
 GATE_SHARE, GATE_ALPHA = 0.5, 0.05  # of the test on new items after an alarm
+RULES = 2  # by which a change moves the baselines; 1: all tasks began at it, and `fixed` went back to before the first change of all
 ASK_AGAIN = 30  # nights after a *changed* on which the test on new items is made again, with what is known by then
 SHOWN = 10  # items that fell most, by name
 TARGETS = ("items", "runs")
@@ -148,8 +149,10 @@ class NightlyWatch:
     night could still hide is counted in. Each alarm becomes one regression at most, so false ones stay within the budget. Of five points
     lost at one of ten tasks of 200 items, 13 of 26 were never red within 30 nights when it was asked once, and 1 of 26 is; where 1% of
     the items flip for good each month, as many up as down, nothing more became red in sixteen years. A regression stands until
-    `accept` or `fixed`. Values are turned so that up is good. Assumes: runs are independent from night to night, and nothing but
-    chance differs between them. Under that, on average at most about `false_alarms` a year, over the whole suite.
+    `accept` or `fixed`. After a *changed* or `accept` the baseline of every task that has run since the change begins at it; one that has
+    not keeps the baseline it had, since nothing is known of it yet. After `fixed` it is the one from before this change. Values are
+    turned so that up is good. Assumes: runs are independent from night to night, and nothing but chance differs between them. Under
+    that, on average at most about `false_alarms` a year, over the whole suite.
     Reference: ShinRamdasRinaldo2024; VovkPetej2021; Page1954 for the charts.
 
     >>> ids, right = [str(i) for i in range(40)], np.arange(40) < 36
@@ -176,6 +179,7 @@ class NightlyWatch:
         known: dict[tuple[Any, ...], BagEvidence | None] | None = None,
     ) -> None:
         self.seed = seed
+        self.rules = RULES
         self._known, self._begun = known, 0
         self.settle(false_alarms=false_alarms, runs_per_year=runs_per_year, target=target, ask_again=ask_again)
         self.restart(reference, ranges=ranges)
@@ -200,9 +204,10 @@ class NightlyWatch:
         self.tasks: dict[str, TaskAnswers] = {}
         self.units: dict[str, Unit] = {}
         self.pool = Unit()
-        self.baseline: list[int] = []
+        self.baseline: list[int] = []  # of the suite, as are `first` and `before`; a task that missed a change has another one
         self.first: list[int] = []  # the first baseline, which the test on new items is made against
         self.first_grows = True
+        self.before: list[int] = []  # the baseline that was left at a *changed* that is still asked about
         self.brought: list[int] = []  # reference runs of tasks that came later
         self.pending: Night | None = None  # a night that waits for its second run; never part of a kept state
         self.since: list[int] = []  # runs of a regression that nobody has acknowledged
@@ -240,7 +245,12 @@ class NightlyWatch:
             self.first.append(place)
             for name in columns:
                 self.tasks[name].extend_baseline(place)
+                self.tasks[name].first.append(place)
                 self.units[name].restart(place)
+            if self.before:
+                self.before.append(place)
+                for name in columns:
+                    self.tasks[name].before.append(place)
 
     @property
     def red(self) -> bool:
@@ -366,22 +376,38 @@ class NightlyWatch:
     # ---- after an alarm ------------------------------------------------------------------------------------------------------
 
     def accept(self) -> None:
-        """The change is intended: the baseline, and the first baseline with it, begin at the change."""
+        """The change is intended: the baseline, and the first baseline with it, begin at the change.
+
+        A task that has not run since keeps both: whether the change has made it worse, too, is seen when it is back.
+        """
         since = self._acknowledged("accept")
         self.first, self.first_grows = list(since), True
-        self._start_baseline(since)
+        for task in self._seen_since(since):
+            task.first = task.among(since)
+        self._begin_at(since)
 
     def fixed(self) -> None:
-        """The cause is gone: the baseline is the first one again, and the nights from now on."""
+        """The cause is gone: the baseline is the one from before this change again, and the nights from now on.
+
+        Not the one from before an earlier change that was told as *changed*: that one is not gone, and would alarm a second time.
+        """
         self._acknowledged("fixed")
-        self._start_baseline(self.first)
+        if self.rules < 2:
+            self._back_to_first()
+        self._forget()
+
+    @property
+    def not_run_since(self) -> tuple[str, ...]:
+        """The watched tasks that have not run since the change that stands: their baseline would outlast an `accept`."""
+        return tuple(name for name in self.watched if self.since and not self.tasks[name].among(self.since))
 
     def _acknowledged(self, how: str) -> list[int]:
         if not self.red:
             raise UsageError(
                 f"Nothing to acknowledge as {how}: no regression stands.", got="no regression", need="a regression that stands"
             )
-        since, self.since, self._named, self.asking = self.since, [], (), 0
+        since, self.since, self._named = self.since, [], ()
+        self._ask_no_more()
         return since
 
     def _alarm(self, run: str, place: int, shown: Mapping[str, Any]) -> NightDecision:
@@ -390,6 +416,8 @@ class NightlyWatch:
         healthy = [z for at, z in self.pool.z if at not in since]
         if self.first_grows:
             self.first = [at for at in self.first if at not in since]
+            for task in self.tasks.values():
+                task.first = [at for at in task.first if at not in since]
             self.first_grows = False
         gate, items = self._gate(since, healthy)
         through = self.target == "runs" or gate.p_value <= GATE_ALPHA
@@ -397,12 +425,16 @@ class NightlyWatch:
         for unit in (self.pool, *self.units.values()):
             unit.restart(place)
             unit.z = [(at, z) for at, z in unit.z if at not in since]
+        self._ask_no_more()
+        self.baseline = [at for at in self.baseline if at not in since]
+        for task in self.tasks.values():
+            task.start_baseline([at for at in task.baseline if at not in since])
         if through:
             self.since, self._named = since, named
-            self._start_baseline([at for at in self.baseline if at not in since])
+            self._forget()
         else:
-            self._start_baseline(since)
-        self.asking = 0 if through else self.ask_again
+            self._ask_from_now_on()
+            self._begin_at(since)
         verdict = "regression" if through else "changed"
         said = {**shown, "alarm": True, "since": self.runs[since[0]][0], "named": named, "items": items, "evidence": evidence}
         return self._decided(run, verdict, **said)
@@ -413,13 +445,23 @@ class NightlyWatch:
         since = [at for at in self.baseline if at not in self.brought][-LONGEST:]
         gate, items = self._gate(since, [z for at, z in self.pool.z if at not in since])
         if gate.p_value > GATE_ALPHA:
+            if not self.asking:
+                self._ask_no_more()
+                self._forget()
             return self._decided(run, "pass", **shown)
         evidence = self.evidence
-        self.asking, self.since, self._named = 0, since, tuple(self.watched[i] for i in gate.named)
+        self.since, self._named = since, tuple(self.watched[i] for i in gate.named)
         for unit in (self.pool, *self.units.values()):
             unit.restart(place)
             unit.z = [(at, z) for at, z in unit.z if at not in since]
-        self._start_baseline(self.first)
+        if self.before and self.rules >= 2:
+            self.baseline = self.before
+            for task in self.tasks.values():
+                task.start_baseline(task.before)
+        else:  # begun by rules that did not remember it
+            self._back_to_first()
+        self._ask_no_more()
+        self._forget()
         said = {**shown, "since": self.runs[since[0]][0], "named": self._named, "items": items, "evidence": evidence}
         return self._decided(run, "regression", **said)
 
@@ -438,7 +480,7 @@ class NightlyWatch:
         evidence, fell = [], []
         for name in self.watched:
             task = self.tasks[name]
-            (count, mean), (first_count, first_mean) = task.means(since), task.means(self.first)
+            (count, mean), (first_count, first_mean) = task.means(since), task.means(task.first)
             both = (count > 0) & (first_count > 0)
             d = mean[both] - first_mean[both]
             if not d.any():
@@ -516,13 +558,42 @@ class NightlyWatch:
         for task in self.tasks.values():
             if place in task.columns:
                 task.extend_baseline(place)
+                if self.first_grows:
+                    task.first.append(place)
 
-    def _start_baseline(self, runs: Iterable[int]) -> None:
-        self.baseline = list(runs)
-        kept = {*self.baseline, *self.first, *self.since}
+    def _begin_at(self, since: Sequence[int]) -> None:
+        """The baseline begins at a change, for the tasks that have run since. What is known of the others is not thrown away."""
+        self.baseline = list(since)
+        for task in self._seen_since(since):
+            task.start_baseline(since)
+        self._forget()
+
+    def _seen_since(self, since: Sequence[int]) -> list[TaskAnswers]:
+        """The tasks whose baseline a change at these runs moves."""
+        return [task for task in self.tasks.values() if self.rules < 2 or task.among(since)]
+
+    def _back_to_first(self) -> None:
+        self.baseline = list(self.first)
         for task in self.tasks.values():
-            task.start_baseline(self.baseline)
-            task.forget_all_but(kept)
+            task.start_baseline(task.first)
+
+    def _ask_from_now_on(self) -> None:
+        """The test on new items is made again on the next nights; the baseline as it stands is remembered until they have passed."""
+        self.asking = self.ask_again
+        if self.asking and self.rules >= 2:
+            self.before = list(self.baseline)
+            for task in self.tasks.values():
+                task.before = list(task.baseline)
+
+    def _ask_no_more(self) -> None:
+        self.asking, self.before = 0, []
+        for task in self.tasks.values():
+            task.before = []
+
+    def _forget(self) -> None:
+        """Runs that no baseline needs, and that no regression that stands is made of."""
+        for task in self.tasks.values():
+            task.forget_all_but(self.since)
 
     def _decided(self, run: str, verdict: str, **said: Any) -> NightDecision:
         return NightDecision(**{"run": run, "verdict": verdict, "alarm": False, "evidence": self.evidence, "line": self.line, **said})
@@ -561,6 +632,7 @@ class NightlyWatch:
             "baseline": self.baseline,
             "first": self.first,
             "first_grows": self.first_grows,
+            "before": self.before,
             "brought": self.brought,
             "since": self.since,
             "named": list(self._named),
@@ -576,6 +648,7 @@ class NightlyWatch:
         if plain.get("format") != FORMAT:
             raise UsageError("cannot read this state of nights", got=f"format {plain.get('format')!r}", need=f"format {FORMAT}")
         out = cls.__new__(cls)
+        out.rules = RULES
         out._known, out._begun = None, 0
         out.pending = None
         out.false_alarms, out.runs_per_year = float(plain["false_alarms"]), float(plain["runs_per_year"])
@@ -586,9 +659,10 @@ class NightlyWatch:
         out.members = None if members is None else frozenset(map(str, members))
         lists = ([int(at) for at in plain[key]] for key in ("baseline", "first", "since", "brought"))
         out.baseline, out.first, out.since, out.brought = lists
+        out.before = [int(at) for at in plain.get("before", ())]
         out.first_grows, out._named = bool(plain["first_grows"]), tuple(plain["named"])
         out.asking, out.ask_again = int(plain.get("asking", 0)), ASK_AGAIN  # a state from before asked once
         out.pool = Unit.from_dict(plain["pool"])
         out.units = {name: Unit.from_dict(unit) for name, unit in plain["units"].items()}
-        out.tasks = {name: TaskAnswers.from_dict(task) for name, task in plain["tasks"].items()}
+        out.tasks = {name: TaskAnswers.from_dict(task, out.first) for name, task in plain["tasks"].items()}
         return out

@@ -9,6 +9,7 @@ from steelyard.estimate.past.nights import refuse_unknown, state_as_kept, watch_
 from steelyard.estimate.past_runs import opened
 from steelyard.history.nights import ACCEPTED, FIXED, NightEvent, PlaceTakenError, add_events, series_names
 from steelyard.history.store import History
+from steelyard.infer.nights.watch import RULES
 from steelyard.options.history import ACK
 from steelyard.options.option import documented, yes_or_no
 from steelyard.reference.changes import who
@@ -20,6 +21,7 @@ DONE = {
     ACCEPTED: "Accepted: nights of {series} are compared with those since {since} from now on.",
     FIXED: "Fixed: nights of {series} are compared with those before {since} again.",
 }
+NOT_SEEN = " Not among the nights since, and so compared with those they had: {tasks}."
 
 
 @documented(
@@ -38,8 +40,9 @@ def acknowledge(
 ) -> Acknowledged:
     """Acknowledge the regression that stands in a series of nights, with a reason. Until then every night is red.
 
-    accept: the change is intended, and the baseline begins at it. fixed: the cause is gone, and the baseline is the one before it
-    again. A reference that is recorded again (`record --update`) starts the series anew and needs no acknowledgement.
+    accept: the change is intended, and the baseline begins at it; a task that has not run since keeps the one it had. fixed: the cause
+    is gone, and the baseline is the one before this change again. A reference that is recorded again (`record --update`) starts the
+    series anew and needs no acknowledgement.
     """
     yes_or_no(accept=accept, fixed=fixed)
     if accept == fixed:
@@ -95,11 +98,13 @@ def _acknowledged(store: History, series: str, how: str, reason: str) -> Acknowl
         )
     first = watch.runs[watch.since[0]][0]
     day = next((event.time[:10] for event in events if event.night == first), None)
-    stood, named = len(watch.since), watch.named
+    stood, named, unseen = len(watch.since), watch.named, watch.not_run_since
+    watch.rules = RULES
     (watch.accept if how == ACCEPTED else watch.fixed)()
     by = who()
-    event = NightEvent(series=series, place=events[-1].place + 1, kind=how, facts={"reason": reason, "since": first}, by=by)
+    event = NightEvent(series=series, place=events[-1].place + 1, kind=how, facts={"reason": reason, "since": first, "rules": RULES}, by=by)
     add_events(store, [event], state=state_as_kept(watch))
+    conclusion = DONE[how].format(series=series, since=day or first)
     return Acknowledged(
         place=store.shown,
         series=series,
@@ -109,6 +114,6 @@ def _acknowledged(store: History, series: str, how: str, reason: str) -> Acknowl
         nights=stood,
         named=named,
         by=by,
-        conclusion=DONE[how].format(series=series, since=day or first),
+        conclusion=conclusion + (NOT_SEEN.format(tasks=", ".join(unseen)) if unseen and how == ACCEPTED else ""),
         signature=signature.write({"goal": "acknowledge", "series": series, "how": how}),
     )

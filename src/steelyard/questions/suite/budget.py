@@ -234,7 +234,7 @@ def _judged(
     `PlaceTakenError`: another writer was faster.
     """
     from steelyard.estimate.past.nights import decision_as_plain, decision_of, state_as_kept, step, stored_as_given, watch_of
-    from steelyard.infer.nights.watch import ASK_AGAIN
+    from steelyard.infer.nights.watch import ASK_AGAIN, RULES
 
     watch, events = watch_of(store, asked.series)
     if (before := next((event for event in events if event.kind == NIGHT and event.night == name), None)) is not None:
@@ -268,6 +268,7 @@ def _judged(
         "deterministic": sorted(key for key, one in values.items() if one.deterministic),
         "members": list(members),
         "budget": {**{k: v for k, v in asdict(budget).items() if k != "series"}, "target": target, "ask_again": ASK_AGAIN},
+        "rules": RULES,
     }
     place = following + len(added)
     event = NightEvent(series=asked.series, place=place, kind=NIGHT, night=name, by=by, commit=commit, facts=said, time=utc())
@@ -326,6 +327,7 @@ def _second_runs(keys: Sequence[str], suite: Suite, again: Again, where: Mapping
 def _confirmed(store: History, series: str, name: str, second: Mapping[str, NightValues]) -> SuiteNights:
     """The night that waits, decided by its second run."""
     from steelyard.estimate.past.nights import decision_as_plain, state_as_kept, step, stored_as_given, watch_of
+    from steelyard.infer.nights.watch import RULES
 
     watch, events = watch_of(store, series)
     night = next(event for event in events if event.night == name)
@@ -336,7 +338,7 @@ def _confirmed(store: History, series: str, name: str, second: Mapping[str, Nigh
             need="the second run before the next night",
         )
     parcel = ValueParcel()
-    facts = {"of": name, "tasks": {key: parcel.add(one.tonight) for key, one in second.items()}}
+    facts = {"of": name, "tasks": {key: parcel.add(one.tonight) for key, one in second.items()}, "rules": RULES}
     event = NightEvent(series=series, place=events[-1].place + 1, kind=AGAIN, facts=facts, by=who(), commit=night.commit, time=utc())
     watch, decision = step(watch, stored_as_given(store, event, parcel))
     assert decision is not None
