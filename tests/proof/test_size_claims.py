@@ -19,6 +19,7 @@ from steelyard.infer.paired import mcnemar as flips
 from steelyard.infer.paired.decision import decide
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.proof.claims import Band, Claim, Point, Setting, generator
+from steelyard.proof.counting import LEAST
 from steelyard.proof.errors import (
     drifts,
     guards,
@@ -188,14 +189,15 @@ def coin(family: str, share: float) -> Trial:
 @pytest.mark.parametrize("share", [0.05, 0.8])
 def test_a_trial_counts_what_is_called(share: float) -> None:
     below, above, power = coin("coins", share).claims()
-    (first,), (second,) = points(below), points(above)
+    (first,), (second,) = points(below, least=0), points(above, least=0)  # all runs
     assert abs(first.found - share) <= 4 * math.sqrt(share * (1 - share) / 2000)
     assert first.found + second.found == pytest.approx(1.0)  # the same data for both
     assert first.where == second.where == "n=1"
     assert (below.default, above.default) == (True, False)
     assert [setting.get("drop") for setting in power.quick] == [0.1]
-    assert points(below) == [first]  # and the same again
-    assert points(next(coin("other coins", share).claims()))[0].found != first.found
+    assert points(below, least=0) == [first]  # and the same again
+    assert points(below)[0].runs == LEAST  # nothing that is claimed could fail
+    assert points(next(coin("other coins", share).claims()), least=0)[0].found != first.found
 
 
 # ---- what is broken is noticed ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ OPTIONS = (
         command=True,
         flag="--quick/--full",
         default=True,
-        help="Try a few settings (two minutes) or many (about half an hour on two cores).",
+        help="Try a few settings (a minute) or many (about half an hour on two cores).",
     ),
     Option(
         name="only", metavar="NAME", repeat=True, help="Only claims with this text in their name, or matching a pattern with *. Repeat."

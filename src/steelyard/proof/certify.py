@@ -33,7 +33,7 @@ def certify(
 ) -> Certificate:
     """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
 
-    grid: quick (two minutes) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is
+    grid: quick (a minute) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is
     everything. seed: of what is simulated, 0 unless given. nightly: today's date (UTC) is the seed, 20261231 for example, so
     that every night tries other data; the certificate names it, and the same seed repeats it. jobs: processes; more than 1 in a
     script needs its `if __name__ == "__main__":`, as everything that starts processes. state: a file that finished settings are

@@ -1,9 +1,7 @@
 """Judging: what was found against the band of its claim, with room for chance and no more.
 
-A share that is a count of independent runs lies outside its band if so many runs, or more, would hardly ever come where the truth
-is the bound itself: the binomial tail at the bound, held against CHANCE. The error at the share that was found is no measure of
-that: next to 0 and 1 it is larger than the error at the bound on the bad side, and smaller on the good one. Where every point of
-a claim is such a count, all runs together must lie within the bounds of each point too: where no share may be above a bound,
+A share that is a count of independent runs is judged by the binomial law at the bound (`counting`). Where all settings of a claim
+are counts of equally many runs, these together must lie within the bounds of each of them too: where no share may be above a bound,
 neither may their sum, which is known better than any of them.
 
 A share that is no count, a mean of shares or of chances along drawn courses, has its standard error and WITHIN of them as room.
@@ -15,13 +13,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from scipy.special import bdtr, bdtrc
-
 from steelyard.proof.claims import Band, Claim, share_error
+from steelyard.proof.counting import CHANCE, tail
 from steelyard.render.digits import steady
 from steelyard.results.certificate import UP_IS_BAD, Held, Tried
 
-CHANCE = 1e-4  # how seldom, in one comparison, a truth on the bound may look as bad; one of 20 quick grids if all lay on their bounds
 WITHIN = 4.0  # standard errors where nothing is counted: the normal law is only near
 EXACT = 1e-9  # what rounding may add to a share that was enumerated
 
@@ -47,8 +43,7 @@ class Known:
 
     def tail(self, bound: float) -> float:
         """The chance of a count as far on this side of the bound, or further, if the truth is the bound."""
-        hits = round(self.share * self.runs)
-        return float(bdtrc(hits - 1, self.runs, bound)) if self.share > bound else float(bdtr(hits, self.runs, bound))
+        return tail(round(self.share * self.runs), self.runs, bound, above=self.share > bound)
 
 
 def held(claim: Claim, settings: Sequence[Tried]) -> Held:
@@ -98,23 +93,17 @@ def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
     return mean, math.sqrt(math.fsum((t.mean_error * t.points) ** 2 for t in settings)) / points
 
 
-def all_runs(settings: Sequence[Tried]) -> Known | None:
-    """All runs of all settings as one count; None where some share is no count, or a setting has several, which share their runs."""
-    if not all(t.runs and t.points == 1 for t in settings):
-        return None
-    runs = sum(t.runs for t in settings)
-    share = sum(round(t.mean * t.runs) for t in settings) / runs
-    return Known(share, share_error(share, runs), runs)
-
-
-def known_mean(settings: Sequence[Tried]) -> Known:
-    """The mean over all points: a count where each of them rests on equally many runs, else by its error.
+def together(settings: Sequence[Tried]) -> Known:
+    """The mean over all points: a count of all runs where each setting is one of equally many, else known by its error.
 
     Counts of different chances vary less together than a binomial of their mean, so that its tail is no smaller than theirs
-    (Hoeffding 1956)."""
-    whole = all_runs(settings)
-    if whole is not None and len({t.runs for t in settings}) == 1:
-        return whole
+    (Hoeffding 1956). Several points of a setting share their runs and are no count. Settings that were left after different
+    numbers of runs are none either: how many there are depends on what they showed.
+    """
+    if len({t.runs for t in settings}) == 1 and all(t.runs and t.points == 1 for t in settings):
+        runs = sum(t.runs for t in settings)
+        share = sum(round(t.mean * t.runs) for t in settings) / runs
+        return Known(share, share_error(share, runs), runs)
     return Known(*mean_share(settings), 0)
 
 
@@ -127,10 +116,9 @@ def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
     for tried in settings:
         found += _outside(claim, tried.least_at, Known(tried.least, tried.least_error, tried.runs), low=band.low)
         found += _outside(claim, tried.most_at, Known(tried.most, tried.most_error, tried.runs), high=band.high)
-    whole = all_runs(settings)
-    if whole is not None and len(settings) > 1:
-        found += _outside(claim, "all settings together", whole, low=band.low, high=band.high)
-    mean = known_mean(settings)
+    mean = together(settings)
+    if mean.runs and len(settings) > 1:
+        found += _outside(claim, "all settings together", mean, low=band.low, high=band.high)
     least, most = (pick(settings, key=lambda t: steady(t.mean)).setting for pick in (min, max))
     found += _outside(claim, f"on average, least at {least}", mean, low=band.mean_low)
     found += _outside(claim, f"on average, most at {most}", mean, high=band.mean_high)

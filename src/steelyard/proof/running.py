@@ -155,8 +155,9 @@ def _worked(task: GridTask) -> tuple[GridTask, Tried]:
 
 
 def key_of(claim: Claim, setting: Setting, seed: int) -> str:
-    """What a result is kept under: version, code, claim, setting and seed. What is said and its band are judged afresh, no part of it."""
-    code = code_digest(claim.module)
+    """What a result is kept under: version, code, claim, setting and seed. What is said and its band are judged afresh, no part of it,
+    but for settings that end where runs are enough for the band."""
+    code = code_digest(claim.module) + (repr(claim.band) if "least" in setting else "")
     declared = [__version__, code, claim.name, repr(claim.nominal), words(setting), repr(sorted(setting.items())), str(seed)]
     return hashlib.sha256("\n".join(declared).encode()).hexdigest()[:32]
 

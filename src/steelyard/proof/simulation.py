@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.estimate.evidence import Evidence
-from steelyard.proof.claims import PAGE, Claim, Point, Said, Setting, averaged, counted, declared, generator, words
+from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, counted, declared, generator, words
+from steelyard.proof.counting import at_most, count_of, without_runs
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
 
@@ -61,17 +62,22 @@ def simulated(
     study: Study, said: Mapping[str, Said], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
 ) -> Iterator[Claim]:
     """A claim for each method of a study. Settings name the number of samples as `runs`."""
-    yield from declared("coverage", study.family, said, default, partial(coverage, study), quick=quick, full=full, page=page)
+    bands = {method: band for method, (_, band) in said.items()}
+    yield from declared("coverage", study.family, said, default, partial(_within, study, bands), quick=quick, full=full, page=page)
 
 
-def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def _within(study: Study, bands: Mapping[str, Band], method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    return coverage(study, method, setting, rng, bands[method])
+
+
+def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generator, band: Band | None = None) -> Iterator[Point]:
     """The share of samples whose interval contains the truth, among those that have one. The width of a bound is its distance from it.
 
     Each sample has a stream of its own, so that a slow method that skips some sees the same ones as the others.
     """
     truth, every = study.truth(setting), study.slow.get(method, 1)
-    law = {key: value for key, value in setting.items() if key != "runs"}
-    covered, widths, root = 0, [], int(rng.integers(2**62))
+    law, covered = without_runs(setting), count_of(band or Band(), "coverage", setting, every)
+    widths, root = [], int(rng.integers(2**62))
     for run in range(0, int(setting["runs"]), every):
         sample = study.draw(law, generator(root, f"sample {run}", law))
         found = study.interval(method, sample, run)
@@ -79,14 +85,21 @@ def coverage(study: Study, method: str, setting: Setting, rng: np.random.Generat
             continue
         low = -math.inf if found.low is None or found.side == "upper" else found.low
         high = math.inf if found.high is None or found.side == "lower" else found.high
-        covered += low <= truth <= high
+        covered.add(low <= truth <= high)
         widths.append(high - low if found.side == "two" else abs(truth - (low if found.side == "lower" else high)))
-    yield counted(words(law), covered, len(widths), *averaged(widths))
+        if covered.enough:
+            break
+    yield counted(words(law), covered.hits, covered.runs, *averaged(widths))
 
 
 def runs_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:
     """The settings with this many samples each."""
     return tuple({**setting, "runs": runs} for setting in settings)
+
+
+def at_most_of(settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:
+    """The settings with this many samples each, or with as many as are enough."""
+    return tuple(at_most(setting, runs) for setting in settings)
 
 
 def nothing_yet(n: int, difference: float | None = None) -> Evidence:

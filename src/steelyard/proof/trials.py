@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, counted, declared, words
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.counting import at_most, count_of, share_of, without_runs
 
 Draw = Callable[[np.random.Generator, Setting], tuple[Any, ...]]
 Calls = Callable[..., bool]
@@ -40,27 +42,27 @@ class Trial:
                 self.family,
                 {method: said for (method, its), said in self.said.items() if its == kind},
                 self.default,
-                self.found,
-                quick=_of_kind(kind, self.settings, self.runs[0]),
-                full=_of_kind(kind, (*self.settings, *self.more), self.runs[1]),
+                partial(self.found, kind),
+                quick=tuple(at_most(setting, self.runs[0]) for setting in _of_kind(kind, self.settings)),
+                full=tuple({**setting, "runs": self.runs[1]} for setting in _of_kind(kind, (*self.settings, *self.more))),
                 page=self.page,
                 nominal=self.nominal if kind == "size" else None,
             )
 
-    def found(self, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    def found(self, kind: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
         """The share of the data sets on which the method calls. All methods of a family are given the same stream."""
-        runs, calls = int(setting["runs"]), self.methods[method]
-        hits = sum(calls(*self.draw(rng, setting)) for _ in range(runs))
-        yield counted(told(setting), hits, runs)
+        calls, (_, band) = self.methods[method], self.said[method, kind]
+        outcomes = (calls(*self.draw(rng, setting)) for _ in range(int(setting["runs"])))
+        yield share_of(told(setting), count_of(band, kind, setting), outcomes)
 
 
 def told(setting: Setting) -> str:
-    """The setting in words, without the number of runs: the place is the same, however well it is known."""
-    return words({key: value for key, value in setting.items() if key != "runs"})
+    """The setting in words, without the number of runs."""
+    return words(without_runs(setting))
 
 
-def _of_kind(kind: str, settings: tuple[Setting, ...], runs: int) -> tuple[Setting, ...]:
-    return tuple({**setting, "runs": runs} for setting in settings if (kind == "power") == bool(setting.get("drop")))
+def _of_kind(kind: str, settings: tuple[Setting, ...]) -> tuple[Setting, ...]:
+    return tuple(setting for setting in settings if (kind == "power") == bool(setting.get("drop")))
 
 
 def significant(p_value: float | None) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage import grouped, means, paired_scores, ranking, tables
-from steelyard.proof.simulation import DRAWS, Draw, Study, Truth, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Draw, Study, Truth, at_most_of, default_of, runs_of, simulated
 from steelyard.results.measurement import Interval
 
 Ends = Callable[..., Interval | None]
@@ -89,4 +89,4 @@ def claims() -> Iterator[Claim]:
                 study = Study(family=family, draw=draw, truth=truth, interval=partial(interval, side=side), slow=SLOW)
                 page = TWO_PAGE if "difference" in family else PAGE
                 default = default_of(study, laws[0], SAID[family])
-                yield from simulated(study, SAID[family], default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 4000), page=page)
+                yield from simulated(study, SAID[family], default, quick=at_most_of(laws[:1], 300), full=runs_of(laws, 4000), page=page)

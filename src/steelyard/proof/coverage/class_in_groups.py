@@ -15,7 +15,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import AREA
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -49,7 +49,7 @@ def claims() -> Iterator[Claim]:
         )
         default = default_of(study, SETTINGS[0], said)
         settings = SETTINGS if name in SILENT else (*SETTINGS, *FEWER)
-        yield from simulated(study, said, default, quick=runs_of(SETTINGS[:1], 300), full=runs_of(settings, 4000))
+        yield from simulated(study, said, default, quick=at_most_of(SETTINGS[:1], 600), full=runs_of(settings, 4000))
     yield from _silence().claims()
 
 
@@ -118,6 +118,6 @@ def _silence() -> Trial:
         settings=FEWER,
         default="none",
         page=PAGE,
-        runs=(25, 200),
+        runs=(40, 200),
         nominal=0.0,
     )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.coverage.means import Draw, mostly, of_mean
-from steelyard.proof.simulation import Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import Study, at_most_of, default_of, runs_of, simulated
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def claims() -> Iterator[Claim]:
     for side, said in SAID.items():
         interval = partial(of_mean, side=side)
         study = Study(family=FAMILY + BOUND[side], draw=draw, truth=lambda s: LAWS[str(s["scores"])][1], interval=interval, slow={})
-        yield from simulated(study, said, default_of(study, QUICK[0], said), quick=runs_of(QUICK, 400), full=runs_of(FULL, 2000))
+        yield from simulated(study, said, default_of(study, QUICK[0], said), quick=at_most_of(QUICK, 400), full=runs_of(FULL, 2000))
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> FloatArray:

@@ -13,7 +13,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Quantity, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sample import Sample
@@ -168,7 +168,7 @@ def claims() -> Iterator[Claim]:
     for family, of in QUANTITIES.items():
         study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.metric), slow=SLOW)
         default = default_of(study, of.settings[0], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(of.settings[:1], 200), full=runs_of(of.settings, 4000))
+        yield from simulated(study, SAID[family], default, quick=at_most_of(of.settings[:1], 240), full=runs_of(of.settings, 4000))
 
 
 def interval(metric: str, method: str, items: Items, seed: int) -> Interval | None:

@@ -17,7 +17,7 @@ from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage import ranking
-from steelyard.proof.simulation import Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import Study, at_most_of, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial, alike, significant
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
@@ -96,7 +96,7 @@ def _single() -> Iterator[Claim]:
         study = Study(family=family, draw=draw, truth=truth, interval=partial(ranking.interval, name, side=side), slow={})
         few = ON_QUICK if side == "two" else 1
         yield from simulated(
-            study, said, default_of(study, LAWS[0], said), quick=runs_of(LAWS[:few], 220), full=runs_of(LAWS, 4000), page=PAGE
+            study, said, default_of(study, LAWS[0], said), quick=at_most_of(LAWS[:few], 300), full=runs_of(LAWS, 4000), page=PAGE
         )
 
 
@@ -199,7 +199,7 @@ def _differences() -> Iterator[Claim]:
         )
         few = 2 if "unpaired" not in family and "lower" not in family else 1
         yield from simulated(
-            study, said, default_of(study, PAIRS[0], said), quick=runs_of(PAIRS[:few], 220), full=runs_of(PAIRS, 4000), page=TWO_PAGE
+            study, said, default_of(study, PAIRS[0], said), quick=at_most_of(PAIRS[:few], 300), full=runs_of(PAIRS, 4000), page=TWO_PAGE
         )
 
 

@@ -17,7 +17,7 @@ from steelyard.metrics.sums import SumsMetric
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
 from steelyard.proof.coverage.group_sizes import asked_for, compared
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import Sums, tally_groups
@@ -74,7 +74,7 @@ def claims() -> Iterator[Claim]:
         (areas, TWO_AREAS, OF_AREAS, TWO_PAGE),
     ):
         default = default_of(study, laws[0], said)
-        yield from simulated(study, said, default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 2000), page=page)
+        yield from simulated(study, said, default, quick=at_most_of(laws[:1], 200), full=runs_of(laws, 2000), page=page)
 
 
 # ---- a ratio -------------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from steelyard.proof.coverage import grouped
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import verdict
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial, significant
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -66,7 +66,7 @@ def claims() -> Iterator[Claim]:
         (_differences(), DIFFERENCES, OF_DIFFERENCES, TWO_PAGE),
     ):
         default = default_of(study, laws[0], said)
-        yield from simulated(study, said, default, quick=runs_of(laws[:1], 200), full=runs_of(laws, 4000), page=page)
+        yield from simulated(study, said, default, quick=at_most_of(laws[:1], 200), full=runs_of(laws, 4000), page=page)
     for trial in (_margins(), _tests(), _guards(), _silence()):
         yield from trial.claims()
 
@@ -319,7 +319,7 @@ def _guards() -> Trial:
         more=settings[2:],
         default="guard by group",
         page=GUARD_PAGE,
-        runs=(120, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -346,6 +346,6 @@ def _silence() -> Trial:
         settings=_at((GIANT, 0.3, 0.2, 0.1), names=LOST_GAINED),
         default="none",
         page=PAGE,
-        runs=(25, 100),
+        runs=(40, 100),
         nominal=0.0,
     )

@@ -16,7 +16,7 @@ from steelyard.metrics.sums import MEAN
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
 from steelyard.proof.coverage.tables import LAWS, truth
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
 from steelyard.tally.counts import Counts, TableTally
@@ -91,7 +91,7 @@ def claims() -> Iterator[Claim]:
             OF_TABLES,
         ),
     ):
-        yield from simulated(study, said, default_of(study, laws[0], said), quick=runs_of(laws[:1], 300), full=runs_of(laws, 6000))
+        yield from simulated(study, said, default_of(study, laws[0], said), quick=at_most_of(laws[:1], 300), full=runs_of(laws, 6000))
 
 
 def shares(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

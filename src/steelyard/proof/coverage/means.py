@@ -12,7 +12,7 @@ from steelyard.metrics.sums import MEAN
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import Band, Claim, Said, Setting
 from steelyard.proof.coverage import sums
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
@@ -54,7 +54,7 @@ SLOW = {"betting": 4, "percentile": 4, "bca": 4, "studentized": 4}
 
 def claims() -> Iterator[Claim]:
     study = Study(family="a mean of bounded scores", draw=draw, truth=lambda s: LAWS[str(s["scores"])][1], interval=of_mean, slow=SLOW)
-    yield from simulated(study, SAID, default_of(study, QUICK[0], SAID), quick=runs_of(QUICK, 400), full=runs_of(FULL, 8000))
+    yield from simulated(study, SAID, default_of(study, QUICK[0], SAID), quick=at_most_of(QUICK, 400), full=runs_of(FULL, 8000))
     yield from sums.claims()
 
 

@@ -16,7 +16,7 @@ from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import paired_scores, paired_tables
-from steelyard.proof.simulation import DRAWS, Study, nothing_yet, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import JointCounts
@@ -66,7 +66,7 @@ def claims() -> Iterator[Claim]:
     for family, side, said in (("a paired difference", "two", TWO_SIDED), ("a lower bound of a paired difference", "lower", LOWER)):
         yield from declared("coverage", family, said, default, partial(coverage, side), quick=QUICK, full=FULL, page=TWO_PAGE)
     study = Study(family="a paired difference of many items", draw=draw, truth=truth, interval=of_sample, slow=SLOW)
-    yield from simulated(study, LARGER, default, quick=runs_of(MORE[3:4], 250), full=runs_of(MORE, 4000), page=TWO_PAGE)
+    yield from simulated(study, LARGER, default, quick=at_most_of(MORE[3:4], 250), full=runs_of(MORE, 4000), page=TWO_PAGE)
     yield from paired_scores.claims()
     yield from paired_tables.claims()
 

@@ -17,7 +17,7 @@ from steelyard.metrics.sums import MEAN, QUOTIENT
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, default_of, nothing_yet, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
@@ -81,7 +81,7 @@ def claims() -> Iterator[Claim]:
         (Study(family="a paired difference of AUCs", draw=curves, truth=between, interval=of_curves, slow=SLOW), CURVES, OF_CURVES, 1),
     ):
         yield from simulated(
-            study, said, default_of(study, laws[0], said), quick=runs_of(laws[:few], 300), full=runs_of(laws, 6000), page=TWO_PAGE
+            study, said, default_of(study, laws[0], said), quick=at_most_of(laws[:few], 400), full=runs_of(laws, 6000), page=TWO_PAGE
         )
 
 

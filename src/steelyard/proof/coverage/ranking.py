@@ -15,7 +15,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import RankingMetric, spearman
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
 from steelyard.tally.scores import ScoreTable, tally_scores
@@ -52,9 +52,9 @@ def claims() -> Iterator[Claim]:
         ("average precision", "average_precision", OF_PRECISION, precision),
     ):
         study = Study(family=family, draw=draw, truth=true, interval=partial(interval, name), slow=SLOW)
-        yield from simulated(study, said, default_of(study, LAWS[0], said), quick=runs_of(LAWS[:1], 400), full=runs_of(LAWS, 4000))
+        yield from simulated(study, said, default_of(study, LAWS[0], said), quick=at_most_of(LAWS[:1], 400), full=runs_of(LAWS, 4000))
     study = Study(family="rank correlation", draw=pairs, truth=ranks, interval=of_ranks, slow={})
-    yield from simulated(study, OF_RANKS, "fisher-z", quick=runs_of(CORRELATED[:2], 800), full=runs_of(CORRELATED, 8000))
+    yield from simulated(study, OF_RANKS, "fisher-z", quick=at_most_of(CORRELATED[:2], 1600), full=runs_of(CORRELATED, 8000))
 
 
 def draw(setting: Setting, rng: np.random.Generator) -> ScoreTable:

@@ -13,7 +13,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Quantity, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Quantity, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.sums import tally_items
@@ -98,7 +98,7 @@ def claims() -> Iterator[Claim]:
     for family, of in QUANTITIES.items():
         study = Study(family=family, draw=of.draw, truth=of.truth, interval=partial(interval, of.metric), slow=SLOW)
         default = default_of(study, of.settings[0], SAID[family])
-        yield from simulated(study, SAID[family], default, quick=runs_of(of.settings[:1], 250), full=runs_of(of.settings, 4000))
+        yield from simulated(study, SAID[family], default, quick=at_most_of(of.settings[:1], 300), full=runs_of(of.settings, 4000))
 
 
 def interval(name: str, method: str, columns: Columns, seed: int) -> Interval | None:

@@ -13,7 +13,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import LabelMetric
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
-from steelyard.proof.simulation import DRAWS, Study, default_of, runs_of, simulated
+from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts, TableTally
@@ -104,7 +104,7 @@ def claims() -> Iterator[Claim]:
         default = default_of(study, laws[0], SAID[family])
         slow = isinstance(metric, LabelMetric) and metric.mean_recall  # of rare classes the shortest interval of its posterior is slow
         telling = 0 if slow else 1  # rare classes
-        quick = runs_of(laws[telling : telling + 1], 120)
+        quick = at_most_of(laws[telling : telling + 1], 240)
         yield from simulated(study, SAID[family], default, quick=quick, full=runs_of(laws, 1500))
 
 

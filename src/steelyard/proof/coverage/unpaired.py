@@ -17,7 +17,7 @@ from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
 from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
 from steelyard.proof.coverage import means, ranking, tables
-from steelyard.proof.simulation import Study, runs_of, simulated
+from steelyard.proof.simulation import Study, at_most_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts
@@ -94,7 +94,7 @@ def claims() -> Iterator[Claim]:
         ),
     ):
         yield from simulated(
-            study, said, default, quick=runs_of(laws[:1], 400), full=runs_of(laws, 1000 if laws is RANGES else 4000), page=TWO_PAGE
+            study, said, default, quick=at_most_of(laws[:1], 500), full=runs_of(laws, 1000 if laws is RANGES else 4000), page=TWO_PAGE
         )
 
 

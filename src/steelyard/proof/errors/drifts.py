@@ -57,7 +57,7 @@ def _chart() -> Trial:
         settings=({"runs before": NIGHTS // 2}, {"runs before": NIGHTS // 2, "drop": 1.0}),
         default="self-starting cusum",
         page=PAGE,
-        runs=(600, 10_000),
+        runs=(1000, 10_000),
         nominal=within,
     )
 
@@ -83,7 +83,7 @@ def _chart_of_shares(items: int, share: float) -> Trial:
         settings=({"items": items, "share": share},),
         default="self-starting cusum",
         page=PAGE,
-        runs=(300, 10_000),
+        runs=(1000, 10_000),
         nominal=within,
     )
 

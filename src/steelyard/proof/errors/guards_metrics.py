@@ -46,7 +46,7 @@ def _trial(family: str, draw: Draw, metric: str, said: Said, settings: tuple[Set
         said={(NAME, "size"): said},
         settings=settings[:1],
         more=settings[1:],
-        runs=(120, 800),
+        runs=(200, 800),
     )
 
 
@@ -179,5 +179,5 @@ def _few_changes() -> Iterator[Trial]:
             said={(NAME, "size"): FEW},
             settings=FEW_SIZES[:1],
             more=FEW_SIZES[1:],
-            runs=(120, 800),
+            runs=(200, 800),
         )

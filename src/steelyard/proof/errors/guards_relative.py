@@ -58,7 +58,7 @@ def _outcomes() -> Trial:
         ),
         default=RED,
         page=PAGE,
-        runs=(150, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -80,5 +80,5 @@ def _scores() -> Trial:
         more=tuple({"n": n, "fails": fails} for n, fails in ((50, "altogether"), (50, "a little"), (200, "a little"), (1000, "a little"))),
         default=RED,
         page=PAGE,
-        runs=(150, 1000),
+        runs=(200, 1000),
     )

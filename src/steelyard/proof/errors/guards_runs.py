@@ -97,7 +97,7 @@ def _several_runs() -> Trial:
         more=({"n": 250, "shared": 0.0}, {"n": 250, "shared": 0.06}),
         default="paired guard",
         page=PAGE,
-        runs=(150, 1000),
+        runs=(200, 1000),
     )
 
 

@@ -127,7 +127,7 @@ def _null() -> Trial:
         more=(*EQUAL, *WORSE[1:]),
         default=str(inspect.signature(compare_learners).parameters["method"].default),
         page=PAGE,
-        runs=(90, 800),
+        runs=(100, 800),
     )
 
 
@@ -158,5 +158,5 @@ def _repeated_naively() -> Trial:
         more=({"learner": "nearest neighbour", "n": 100},),
         default="",
         page=PAGE,
-        runs=(90, 800),
+        runs=(100, 800),
     )

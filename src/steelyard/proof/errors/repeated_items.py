@@ -15,7 +15,8 @@ from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.opening import SystemItems
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, counted, declared
+from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared
+from steelyard.proof.counting import at_most, count_of, share_of
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import rule_of, run_of
 from steelyard.proof.errors.tests import PAGE, plainly
@@ -81,7 +82,7 @@ def _opposed() -> Trial:
         said={(name, "size"): said[name] for name in NAMES},
         settings=(_unequal(30, RUNS[0]),),
         more=tuple(_unequal(n, runs) for n in (30, 100) for runs in RUNS if (n, runs) != (30, RUNS[0])),
-        runs=(120, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -101,7 +102,7 @@ def _near_the_end() -> Trial:
         said={(name, "size"): said[name] for name in NAMES[:3]},
         settings=(_unequal(30, (10, 1), accuracy=0.95),),
         more=tuple(_unequal(n, runs, accuracy=p) for n, p in wide for runs in RUNS if (n, runs) != (30, (10, 1))),
-        runs=(150, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -129,7 +130,7 @@ def _skewed() -> Trial:
         said={(name, "size"): said[name] for name in names},
         settings=({"n": 10}, {"n": 50}),
         more=tuple({"n": n} for n in (20, 100, 200, 500)),
-        runs=(200, 3000),
+        runs=(240, 3000),
     )
 
 
@@ -157,7 +158,7 @@ def _unwarned() -> Trial:
         said={(name, "size"): ("at most 5%: beyond that, each claims too much and says so", Band(high=0.05)) for name in names},
         settings=every[1:3],
         more=(every[0], *every[3:]),
-        runs=(100, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -190,7 +191,7 @@ def _guard(family: str, draw: Any, settings: tuple[Setting, ...], more: tuple[Se
         said={("paired guard", "size"): held},
         settings=settings,
         more=more,
-        runs=(100, 1500),
+        runs=(200, 1500),
     )
 
 
@@ -220,23 +221,24 @@ def _these_items() -> Iterator[Claim]:
             "a guard on these very items",
             {"within-item": what},
             "within-item",
-            partial(these_items, kind),
-            quick=tuple({**setting, "runs": 80} for setting in settings[:1]),
+            partial(these_items, kind, what[1]),
+            quick=(at_most(settings[0], 150),),
             full=tuple({**setting, "runs": 1500} for setting in settings),
             page=GUARD_PAGE,
             nominal=0.9 if kind == "coverage" else None,
         )
 
 
-def these_items(kind: str, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
-    n, first, second, runs = (int(setting[key]) for key in ("n", "baseline", "candidate", "runs"))
+def these_items(kind: str, band: Band, method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+    n, first, second = (int(setting[key]) for key in ("n", "baseline", "candidate"))
     before = rng.beta(6, 2, n)[:, None]
     after = np.maximum(0.0, before - (0.1 if kind == "coverage" else 0.0))
     change = float((after - before).mean())
-    hits = 0
-    for _ in range(runs):
+
+    def hit() -> bool:
         found = judged(*((rng.random((n, k)) < p).astype(float) for k, p in ((first, before), (second, after))), target="runs")
         assert found.p_value is not None
         held = found.lower is not None and found.upper is not None and found.lower <= change <= found.upper
-        hits += held if kind == "coverage" else found.p_value <= ALPHA
-    yield counted(told(setting), hits, runs)
+        return held if kind == "coverage" else found.p_value <= ALPHA
+
+    yield share_of(told(setting), count_of(band, kind, setting), (hit() for _ in range(int(setting["runs"]))))

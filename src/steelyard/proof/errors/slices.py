@@ -44,7 +44,7 @@ def claims() -> Iterator[Claim]:
         },
         settings=(SHAPE, {**SHAPE, "drop": 0.08}),
         more=({"slices": 6, "n": 150}, {"slices": 12, "n": 100}),
-        runs=(100, 400),
+        runs=(200, 400),
         default=BESIDE,
         page=PAGE,
     ).claims()

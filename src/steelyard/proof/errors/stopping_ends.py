@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
+from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, counted, declared
+from steelyard.proof.counting import at_most, count_of
 from steelyard.proof.errors.stopping import THETA, default_rule, differences, followed, planned
 from steelyard.proof.trials import told
 
@@ -34,44 +37,58 @@ def _ends() -> Iterator[Claim]:
         "each end of the interval after stopping early, right or wrong",
         said,
         default_rule(True),
-        ends_held,
-        quick=({"items": 1500, "discordance": 0.1, "drop": THETA, "runs": 100},),
+        partial(ends_held, said),
+        quick=(at_most({"items": 1500, "discordance": 0.1, "drop": THETA}, 150),),
         full=tuple({"items": 1500, "discordance": psi, "drop": drop, "runs": 1000} for psi in (0.04, 0.1, 0.2) for drop in (0.0, THETA)),
     )
 
 
-def ends_held(kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def ends_held(said: Mapping[str, Said], kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """How often the truth lies above the lower end, and below the upper one."""
-    runs = int(setting["runs"])
-    truth = -float(setting["drop"])
-    found = []
-    for _ in range(runs):
-        stopped = followed(planned(kind, float(setting["discordance"])), differences(rng, setting)).estimate()
-        found.append((-1.0 if stopped.low is None else stopped.low, 1.0 if stopped.high is None else stopped.high))
-    low, high = np.array(found).T
-    for end, held in (("lower", low <= truth), ("upper", truth <= high)):
-        yield counted(f"{told(setting)} {end}", int(held.sum()), runs, *averaged(high - low))
+    stopped = (
+        followed(planned(kind, float(setting["discordance"])), differences(rng, setting)).estimate() for _ in range(int(setting["runs"]))
+    )
+    return both_ends(stopped, said[kind][1], setting)
+
+
+def both_ends(stopped: Iterable[StoppedEstimate], band: Band, setting: Setting) -> Iterator[Point]:
+    """Estimates after stopping, until there are enough for either end; an end that is not there is that of the range."""
+    truth, widths = -float(setting["drop"]), []
+    ends = [count_of(band, "coverage", setting) for _ in range(2)]
+    for found in stopped:
+        low, high = -1.0 if found.low is None else found.low, 1.0 if found.high is None else found.high
+        widths.append(high - low)
+        for count, held in zip(ends, (low <= truth, truth <= high), strict=True):
+            count.add(held)
+        if all(count.enough for count in ends):
+            break
+    for end, count in zip(("lower", "upper"), ends, strict=True):
+        yield counted(f"{told(setting)} {end}", count.hits, count.runs, *averaged(widths))
+
+
+ALWAYS: Said = ("the interval holds at every item at once", Band(low=0.95))
 
 
 def _sequences() -> Iterator[Claim]:
     yield from declared(
         "coverage",
         "the mean of bounded scores, at every item at once",
-        {method: ("the interval holds at every item at once", Band(low=0.95)) for method in SEQUENCES},
+        dict.fromkeys(SEQUENCES, ALWAYS),
         "betting sequence",
         sequence_held,
-        quick=({"law": "right or wrong", "items": 100, "runs": 100},),
+        quick=(at_most({"law": "right or wrong", "items": 100}, 200),),
         full=tuple({"law": law, "items": 1000, "runs": 1000} for law in ("right or wrong", "skewed")),
     )
 
 
 def sequence_held(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """Every interval lies inside the earlier ones: the truth was always in if it is in the last."""
-    runs, n = int(setting["runs"]), int(setting["items"])
-    held, widths = 0, []
-    for _ in range(runs):
+    n, held, widths = int(setting["items"]), count_of(ALWAYS[1], "coverage", setting), []
+    for _ in range(held.of):
         scores = (rng.random(n) < 0.9).astype(float) if setting["law"] == "right or wrong" else rng.beta(0.9, 0.1, n)
         low, high = ConfidenceSequence((0.0, 1.0), ALPHA, width=SEQUENCES[method]).look(scores)
-        held += low <= 0.9 <= high
+        held.add(low <= 0.9 <= high)
         widths.append(high - low)
-    yield counted(told(setting), held, runs, *averaged(widths))
+        if held.enough:
+            break
+    yield counted(told(setting), held.hits, held.runs, *averaged(widths))

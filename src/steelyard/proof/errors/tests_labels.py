@@ -71,7 +71,7 @@ def _labels() -> Trial:
         more=({"n": 20}, {"n": 100}, {"n": 500}, {"n": 100, "drop": 0.08}, {"n": 500, "drop": 0.03}),
         default=asked.choose("test", None, names, "a label metric"),
         page=PAGE,
-        runs=(80, 1000),
+        runs=(200, 1000),
     )
 
 
@@ -101,7 +101,7 @@ def _ratio() -> Trial:
         more=({"n": 20, "group": 1}, {"n": 50, "group": 5}, {"n": 200, "group": 5, "drop": 0.15}),
         default="randomization",
         page=PAGE,
-        runs=(200, 2000),
+        runs=(240, 2000),
     )
 
 

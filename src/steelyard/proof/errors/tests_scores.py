@@ -109,7 +109,7 @@ def _many_scores() -> Trial:
         | alike(names, "power", "finds 2.8 standard errors in four of five cases", low=0.75),
         settings=({"n": 100, "law": "normal"}, {"n": 100, "law": "normal", "drop": 2.8}),
         more=tuple({"n": n, "law": law, "drop": drop} for n in (100, 400) for law in ("normal", "t3") for drop in (0.0, 2.8)),
-        runs=(60, 1000),
+        runs=(80, 1000),
     )
 
 

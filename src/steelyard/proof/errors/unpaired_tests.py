@@ -237,7 +237,7 @@ def _labels_apart() -> Trial:
         more=({"n": 50}, {"n": 200}, {"n": 500}, {"n": 500, "drop": 0.06}),
         default="z",
         page=PAGE,
-        runs=(100, 2000),
+        runs=(200, 2000),
     )
 
 
@@ -272,5 +272,5 @@ def _few_labels_apart() -> Trial:
         more=({"n": 50}, {"n": 100}),
         default="z",
         page=PAGE,
-        runs=(60, 500),
+        runs=(100, 500),
     )
