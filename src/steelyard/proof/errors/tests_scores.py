@@ -201,7 +201,7 @@ def _repeats() -> Trial:
         | {("bounded-t", "power"): ("finds 2.8 standard errors of the runs in two to three of five cases: the price", Band(low=0.35))},
         settings=(base, {**base, "drop": 2.8}),
         more=tuple({**base, "n": n, "drop": drop} for n in (40, 80) for drop in (0.0, 2.8)),
-        runs=(200, 1000),
+        runs=(240, 1000),
     )
 
 
