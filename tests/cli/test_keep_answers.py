@@ -154,3 +154,16 @@ def test_a_suite_shows_the_answers_of_the_reference_for_each_of_its_regressions(
         assert store.answers(newest.id)
     found = steelyard("check", "--suite", "suite.toml", *HISTORY, "--format", "json")
     assert found.json["verdicts"][0]["telling_items"][0]["baseline_answer"] == "It is 1."
+
+
+def test_a_run_keeps_answers_only_of_the_rows_that_it_writes(steelyard: Any) -> None:
+    """ "the run has no column of answers" was said of a run that had them."""
+    rows = [{"id": str(i), "question": str(i), "answer": str(i)} for i in range(5)]
+    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    task = '[task]\nname = "echo"\ndata = "items.jsonl"\ninput = "{question}"\ntruth = "answer"\nscorer = "exact"\n'
+    Path("task.toml").write_text(task, encoding="utf-8")
+    asked = ("run", "task.toml", "--model", "command:cat", "--name", "m", *HISTORY, "--keep-answers")
+    found = steelyard(*asked)
+    assert found.code == 3
+    assert "--keep-answers needs -o" in found.err
+    assert not Path("runs.db").exists()

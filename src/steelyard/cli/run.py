@@ -39,9 +39,16 @@ def run(task: str | None, given: Given) -> None:
         --model openai:m --name old --base-url http://a:8000/v1 \\
         --model openai:m --name new --base-url http://b:8000/v1
     """
+    suite = given["suite"] is not None
     if given["keep_answers"]:
         refuse_nowhere_to_keep(given)
-    suite = given["suite"] is not None
+        if not suite and given["output"] is None and not given["dry_run"]:
+            raise UsageError(
+                "--keep-answers needs -o: the history takes the answers from the rows of the run.",
+                got="no -o",
+                need="a file for the rows",
+                hint="-o out.jsonl",
+            )
     if not suite:
         from steelyard.cli.check import refuse_night
 

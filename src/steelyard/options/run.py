@@ -271,6 +271,20 @@ def settle_run(
             need="stopping='sprt'",
             hint="the other rules need no guess",
         )
+    usual = option_named("every", OPTIONS).default
+    if every != usual and not {"decided", "width"} & set(when):
+        raise UsageError(
+            f"every={every!r} needs until='decided' or until='width=...': a run that asks all items looks once.",
+            got=f"every={every!r} alone",
+            need="until='decided' or until='width=...'",
+        )
+    if "width" in when and (judging := [name for name, value in rule.items() if value is not None]):
+        raise UsageError(
+            f"{judging[0]}={rule[judging[0]]!r} is about a verdict, and a run until a width only measures.",
+            got=f"{judging[0]}= and until='width=...'",
+            need="one of them",
+            hint=f"leave {judging[0]}= out, or use until='decided'",
+        )
     priced = spread("prices", prices, models)
     check_choices(OPTIONS, missing=missing, unmatched=unmatched, scale=rule.get("scale"), strata=strata)
     size = when.get("n", n)

@@ -47,6 +47,8 @@ def keep_texts(
     from steelyard.reference.outcomes import hash_id
 
     sources = [source for source in sources_of(result, part["sources"]) if is_lasting(source)]
+    if not sources:
+        return ["no answers were kept: the result has no rows that can be read again; write those of a run with output="]
     try:
         texts, why = texts_of(sources, part["columns"] or {}, metric_name(result))
         if why is None:

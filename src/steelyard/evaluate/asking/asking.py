@@ -442,12 +442,12 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             if failed >= HOPELESS and not self._answered[model]:
                 return self._too_many(f"{failed} errors and no answer from {self._models[model].name}")
         if self.asked.total is not None and self.asked.failed > self._max_error_rate * self.asked.total:
-            return self._too_many(f"{self.asked.failed} errors in {self.asked.total} requests")
+            return self._too_many(_errors_in(self.asked.failed, self.asked.total))
         return None
 
     def _check_the_end(self) -> None:
         if self._max_error_rate < 1 and self.asked.failed > self._max_error_rate * self._taken:
-            raise self._too_many(f"{self.asked.failed} errors in {self._taken} requests")
+            raise self._too_many(_errors_in(self.asked.failed, self._taken))
 
     def _too_many(self, got: str) -> DataError:
         kinds = "; ".join(f"{count} x {kind}" for kind, count in self.asked.errors.most_common(5))
@@ -459,6 +459,14 @@ class Asking(Iterator[tuple[Ask, Answer]]):
             need=f"errors in at most {self._max_error_rate:.3g} of the asks",
             hint=f"fix the cause or raise max_error_rate={kept}",
         )
+
+
+def _errors_in(failed: int, asked: int) -> str:
+    """
+    >>> _errors_in(1, 20)
+    '1 error in 20 requests'
+    """
+    return f"{failed} error{'' if failed == 1 else 's'} in {asked} request{'' if asked == 1 else 's'}"
 
 
 def _as_error(fault: BaseException) -> Exception:

@@ -227,8 +227,12 @@ def _checked(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def words(fault: BaseException) -> str:
-    """An exception in one line: its type, and the first line of what it says."""
-    return f"{type(fault).__name__}: {first_line(str(fault))}".rstrip(": ")
+    """An exception in one line: its type, and the first line of what it says. One that fails when it is asked says nothing."""
+    try:
+        said = str(fault)
+    except Exception:
+        said = ""
+    return f"{type(fault).__name__}: {first_line(said)}".rstrip(": ")
 
 
 def first_line(text: str) -> str:

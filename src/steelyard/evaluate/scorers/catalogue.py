@@ -16,6 +16,7 @@ from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SteelyardError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.asking.plain import plain as written
+from steelyard.evaluate.asking.plain import words
 from steelyard.evaluate.scorers.base import Scoring, check_flags, is_number, made
 from steelyard.evaluate.scorers.choice import Choice
 from steelyard.evaluate.scorers.json_answers import JsonMatch, JsonSchema
@@ -74,8 +75,8 @@ class CodeScorer(Scoring):
             worth = self.function(*given)
         except Exception as fault:
             raise DataError(
-                f"The scorer {self.called} failed on item {case.id!r} with {type(fault).__name__}: {fault}.",
-                got=f"{type(fault).__name__} in {self.called}: {fault}",
+                f"The scorer {self.called} failed on item {case.id!r} with {words(fault)}.",
+                got=f"{words(fault)}, in {self.called}",
                 need="a score for every answer",
             ) from fault
         try:
@@ -83,7 +84,7 @@ class CodeScorer(Scoring):
         except SteelyardError:
             raise
         except Exception as fault:  # an object that fails when it is looked at
-            got = f"{type(fault).__name__} in what {self.called} returned: {fault}"
+            got = f"{words(fault)}, in what {self.called} returned"
             raise DataError(f"cannot use the score of item {case.id!r}", got=got, need=NEED) from fault
 
     def _scored(self, worth: Any, case: Case) -> Scored:

@@ -404,9 +404,11 @@ def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
         more = " The same command with a higher limit continues from there." if held.output is not None and held.goes_on else ""
         return f"Asked {used:,} of {there:,} items, not all: {held.limit.words}.{more}"
     if isinstance(held.watch, UntilNarrow):
+        unjudged = "" if held.bench is None else " No verdict: a run until a width only measures."
         if held.decided:
-            return f"Reached an interval width of {held.watch.width:g} after {used:,} of {there:,} items; {there - used:,} were not asked."
-        return f"Asked all {there:,} items; the interval is still wider than {held.watch.width:g}."
+            left = f"{there - used:,} were not asked"
+            return f"Reached an interval width of {held.watch.width:g} after {used:,} of {there:,} items; {left}.{unjudged}"
+        return f"Asked all {there:,} items; the interval is still wider than {held.watch.width:g}.{unjudged}"
     if verdict is not None and isinstance(held.watch, UntilDecided):
         return f"Asked {used:,} of {there:,} items and saved the other {there - used:,}." if used < there else f"Asked all {there:,} items."
     if verdict is None and held.bench is None:

@@ -20,11 +20,11 @@ from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_unknown, whole, yes_or_no
 from steelyard.options.run import OF_MODELS, OPTIONS, RunOptions, settle_run
 from steelyard.questions.run.answer import asked_of
-from steelyard.questions.run.baseline import Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
+from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.output import check_output
 from steelyard.questions.run.session import LEVEL, RANGE_IN_TASK, RunSession, UntilDecided, UntilNarrow, Watch
-from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare
+from steelyard.questions.run.task import Prepared, for_each, judging, named, opened, prepare, refuse_unheard
 from steelyard.reference.config import find_config
 from steelyard.reference.run_notes import journal_path, refuse_other_run, rows_paths
 from steelyard.results import signature
@@ -208,6 +208,13 @@ def run(
         whole("seed", seed, least=0)
     if len(models) > 1:
         _refuse_beside(len(models), wish, against, spec)
+    elif wish.width is not None and against not in (None, NOBODY):
+        raise UsageError(
+            f"against={against!r} is about a verdict, and a run until a width only measures.",
+            got="against= and until='width=...'",
+            need="one of them",
+            hint="leave against= out, or use until='decided'",
+        )
     steps = steps_of(
         task,
         models,
@@ -292,6 +299,7 @@ def steps_of(
     apart = for_each(models, asking)
     directory, config = where["directory"], where["config"]
     prepared = prepare(task, data=data, n=wish.n, seed=seed)
+    refuse_unheard(models, prepared.scorer, asking)
     if prepared.scorer.sums is not None and wish.missing == "wrong":
         raise UsageError(
             f"missing='wrong' has no meaning for the scorer {prepared.scorer.name}: an item without an answer has no sums.",

@@ -62,6 +62,20 @@ def for_each(models: Sequence[Any], asking: Mapping[str, Any]) -> list[dict[str,
     return out
 
 
+def refuse_unheard(models: Sequence[Any], scorer: Scoring, asking: Mapping[str, Any]) -> None:
+    """What is said of endpoints where nobody is one, neither a model nor the judge, would be passed over."""
+    if any(map(_is_endpoint, models)) or (isinstance(scorer, Judge) and _is_endpoint(scorer.model)):
+        return
+    for option in OF_ENDPOINTS:
+        if asking.get(option) is not None:
+            raise UsageError(
+                f"{option}= is about endpoints, and no model is one.",
+                got=f"{option}= without a model openai:NAME",
+                need="an endpoint",
+                hint="leave it out, or name the model with openai:NAME",
+            )
+
+
 def _is_endpoint(model: Any) -> bool:
     return isinstance(model, str) and model.startswith("openai:")
 
