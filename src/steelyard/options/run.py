@@ -21,6 +21,8 @@ from steelyard.options.option import (
     whole,
 )
 
+EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
+
 OPTIONS = (
     Option(
         name="model",
@@ -88,7 +90,7 @@ OPTIONS = (
         help="auto asks items whose answers on record waver more often, and weights them back; none asks all alike.  [default: auto "
         "where 4 or more answers per item are on record]",
     ),
-    Option(name="every", type=int, default=32, help="Items between two looks."),
+    Option(name="every", type=int, default=EVERY, help="Items between two looks."),
     Option(name="n", type=int, help="Number of items to ask, a subset in hash order.  [default: the task's, else all]"),
     Option(name="seed", type=int, help="Random seed for the order of the items.  [default: the task's, else 0]"),
     Option(name="repeats", type=int, default=1, help="How many times to ask each item."),
@@ -271,8 +273,7 @@ def settle_run(
             need="stopping='sprt'",
             hint="the other rules need no guess",
         )
-    usual = option_named("every", OPTIONS).default
-    if every != usual and not {"decided", "width"} & set(when):
+    if every != EVERY and not {"decided", "width"} & set(when):
         raise UsageError(
             f"every={every!r} needs until='decided' or until='width=...': a run that asks all items looks once.",
             got=f"every={every!r} alone",

@@ -17,9 +17,9 @@ from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
 from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
 from steelyard.options.option import number, whole
-from steelyard.options.run import settle_run
+from steelyard.options.run import EVERY, settle_run
 from steelyard.questions.run.limits import Budget, ReachedLimit
-from steelyard.questions.run.run import EVERY, MAX_ERROR_RATE, say_before, steps_of
+from steelyard.questions.run.run import MAX_ERROR_RATE, say_before, steps_of
 from steelyard.questions.run.session import RunSession, UntilDecided
 from steelyard.questions.run.task import read_task
 from steelyard.reference.config import TIERS

@@ -18,7 +18,7 @@ from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_unknown, whole, yes_or_no
-from steelyard.options.run import OF_MODELS, OPTIONS, RunOptions, settle_run
+from steelyard.options.run import EVERY, OF_MODELS, OPTIONS, RunOptions, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
@@ -106,7 +106,6 @@ def _prompt(case: Case) -> str:
     return case.input if isinstance(case.input, str) else value_text(jsonable(case.input), "input")
 
 
-EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
 MAX_ERROR_RATE = 0.02
 
 
