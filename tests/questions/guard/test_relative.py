@@ -100,6 +100,20 @@ def test_the_items_needed_for_a_share_count_the_two_at_the_ends_in() -> None:
     assert 1.2 * plain < found.needed["items"] < 3 * plain
 
 
+def test_a_guard_that_no_run_could_fail_says_so_and_how_many_items_could() -> None:
+    """Half of the items are right on record; a run that loses them all has z = sqrt(right answers times the share asked for)."""
+    nothing = "no outcome on these items could have been a regression; even the worst run would not be shown to be below 5% of it."
+    found = guarded((30, 0, 0, 60), recovery=0.05)
+    assert (found.verdict, found.conclusion.split(": ", 1)[1]) == ("inconclusive", nothing)
+    assert found.needed is not None
+    assert found.needed["items"] == 109  # 54.1 right answers
+    for n, verdict in ((108, "inconclusive"), (110, "regression")):
+        again = {"update": True, "reason": "more items"}
+        assert guarded((0, 0, n // 2, n), record=again, recovery=0.05).verdict == verdict
+    never = guarded((30, 0, 0, 60), record={"update": True, "reason": "as before"}, margin=0.6, theta=0.7)
+    assert (never.verdict, never.needed["items"]) == ("inconclusive", None)  # type: ignore[index]
+
+
 def test_for_an_error_rate_the_share_is_of_the_wrong_answers() -> None:
     """40 wrong on record, 60 in the run: 150% of the reference, whatever the right answers are."""
     before, after = outcomes(930, 10, 30, 1000)

@@ -19,7 +19,7 @@ from steelyard.estimate.guard.whole_suite import pooled_facts
 from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
-from steelyard.infer.normal import lower_tail
+from steelyard.infer.normal import lower_tail, z_value
 from steelyard.infer.paired.decision import (
     agreeing_bounds,
     agreeing_threshold,
@@ -300,7 +300,7 @@ class PairedJudgement:
         if found.too_few:
             return self._needed_groups()
         if smallest > rule.alpha:
-            return self._needed_units()
+            return self._needed_units(smallest)
         if rule.theta is None:
             return None
         if rule.target == "runs":
@@ -350,8 +350,11 @@ class PairedJudgement:
         repeats = math.ceil(times * (self.found.details.repeats_candidate or 1))
         return {"items": None, "more": None, "repeats": repeats, "why": f"{why} if runs vary as they do here{stays}"}
 
-    def _needed_units(self) -> dict[str, Any]:
-        """Too few units for any outcome to be significant: so many groups, or right answers, are the least."""
+    def _needed_units(self, smallest: float) -> dict[str, Any]:
+        """Too few units for any outcome to be significant: so many groups, or right answers, are the least.
+
+        With a margin, the z of a run that lost everything grows with the root of the items.
+        """
         least = math.ceil(-math.log2(self.rule.alpha))
         why = "no outcome on so few items (or groups, or right answers) could give p <= alpha"
         if self.found.design == "clustered":
@@ -359,6 +362,12 @@ class PairedJudgement:
         if self._outcomes and self.rule.margin == 0:
             items = math.ceil(self.found.n * least / self._losable) if self._losable else None
             return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
+        if self._outcomes:
+            if smallest >= 0.5:  # all that can be lost lies within the margin, however many items there are
+                return {"items": None, "more": None, "why": why}
+            reached, wanted = (z_value(1 - p, "lower") for p in (smallest, self.rule.alpha))
+            items = max(self.found.n + 1, math.ceil(self.found.n * (wanted / reached) ** 2))
+            return {"items": items, "more": items - self.found.n, "why": why}
         items = max(least, self.found.n + 1)
         return {"items": items, "more": items - self.found.n, "why": why}
 

@@ -110,7 +110,7 @@ def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
     if found.verdict == "inconclusive":
         if "not_judged" in found.details:
             return f"{gap}: not judged, though {p}, because {found.details['not_judged']}."
-        if rule.theta is None or (found.needed or {}).get("why", "").startswith("no outcome"):
+        if rule.theta is None or _nothing_to_find(found):
             return f"{gap} ({p}): too few items to find anything."
         lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"
         return f"{gap} ({p}): not shown to be worse, but a {worse} of {rule.theta:g} is not ruled out (up to {lower} is possible)."
@@ -118,6 +118,11 @@ def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
         return f"{gap} ({p}): a {worse} of {rule.theta:g} is ruled out."
     missed = f" A {worse} below {found.mde:.4g} could have been missed." if found.mde else ""
     return f"{gap} ({p}): not shown to be worse.{missed}"
+
+
+def _nothing_to_find(found: GuardOutcome) -> bool:
+    """Whether no outcome on these items could have been a regression."""
+    return str((found.needed or {}).get("why", "")).startswith("no outcome")
 
 
 def _conclude_slices(found: GuardOutcome, rule: GuardRule, gap: str) -> str:
@@ -154,6 +159,11 @@ def _conclude_relative(found: GuardOutcome, rule: GuardRule, p: str) -> str:
         return f"{gap}: {beyond} {tolerated} of it." if rule.margin_relative else f"{gap}: worse."
     if "not_judged" in found.details:
         return f"{gap}: not judged, because {found.details['not_judged']}."
+    if _nothing_to_find(found):  # what the bound shows does not count then: a guard that cannot fail does not pass
+        return (
+            f"{gap}: no outcome on these items could have been a regression; even the worst run would not be shown to be "
+            f"{beyond} {tolerated} of it."
+        )
     if rule.theta_relative is None:
         return f"{gap}: not shown to be {beyond} {tolerated} of it."
     wanted = f"{holds} {_percent(rule.edge(rule.theta_relative))}"
