@@ -347,7 +347,7 @@ def test_files_that_are_no_history(tmp_path: Path) -> None:
     for address, said in cases.items():
         with pytest.raises(SourceError, match=said):
             open_history(address)
-    with pytest.raises(SourceError, match=r"no such file.*history="):
+    with pytest.raises(SourceError, match=r"No history at .*history="):
         open_history(f"sqlite:///{tmp_path}/none.db", create=False)
     assert not (tmp_path / "none.db").exists()
 

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -303,17 +303,17 @@ def _answer(name: str, asked: Asked) -> Answered:
 def _kept_results() -> Iterator[list[Result]]:
     """What is written as JSON meanwhile."""
     kept: list[Result] = []
-    write = FORMATS_OF_RESULTS["json"]
+    plain = FORMATS_OF_RESULTS["json"]
 
     def keep(result: Result) -> str:
         kept.append(result)
-        return write(result)
+        return plain.write(result)
 
-    FORMATS_OF_RESULTS["json"] = keep
+    FORMATS_OF_RESULTS["json"] = replace(plain, write=keep)
     try:
         yield kept
     finally:
-        FORMATS_OF_RESULTS["json"] = write
+        FORMATS_OF_RESULTS["json"] = plain
 
 
 def _command(words: list[str], screen: Screen) -> tuple[int, str]:

@@ -30,7 +30,7 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
 HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
-OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the commonest end value, and t is warned of
+OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the most common value, and t is warned of
 KNOWN_RANGE = {"items": ["bounded-mean", "wilson-mean", "betting"], "weights": ["bounded-mean", "wilson-mean"], "repeats": ["bounded-mean"]}
 Ends = tuple[float, float, str]
 
@@ -342,7 +342,7 @@ def _warn_of_t(metric: Metric, sums: Sums, warnings: Warnings) -> None:
     if off < OFF_BOUNDARY:
         advice = "; declare the range of the scores with range=(LO, HI)" if metric.mean_of_scores else ""
         warnings.add(
-            f"{metric.name}: only {off} of {sums.n} items differ from the commonest end value, too few for a reliable t interval{advice}"
+            f"{metric.name}: only {off} of {sums.n} items differ from the most common value, too few for a reliable t interval{advice}"
         )
 
 

@@ -239,13 +239,11 @@ def _check_file(path: str, shown: str, *, create: bool) -> None:
     except FileNotFoundError:
         if create and os.path.isdir(os.path.dirname(path) or "."):
             return
-        got = "no such file" if not create else "a directory that is not there"
-        hint = (
-            "look at the address; a history is begun by the first run that is kept with history="
-            if not create
-            else f"make the directory {os.path.dirname(path)!r}"
-        )
-        raise SourceError(what, got=got, need="a history of runs", hint=hint) from None
+        if not create:
+            hint = "the first run stored with history= creates it"
+            raise SourceError(f"No history at {shown}.", got="no such file", need="a history of runs", hint=hint) from None
+        hint = f"make the directory {os.path.dirname(path)!r}"
+        raise SourceError(what, got="a directory that is not there", need="a history of runs", hint=hint) from None
     except OSError:
         pass  # told by the next line
     check_head(path, SQLITE_HEAD, 0, what, "a SQLite database")

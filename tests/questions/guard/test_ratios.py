@@ -154,9 +154,9 @@ def test_a_number_of_another_suite_is_held_against_the_ratio_and_not_the_mean_of
 def test_columns_upside_down_are_refused_and_others_are_told() -> None:
     recorded()
     before = Path("references/drafts.yaml").read_bytes()
-    with pytest.raises(UsageError, match=r"The reference is of accepted/drafted; drafted/accepted is upside down\..*leave ratio out"):
+    with pytest.raises(UsageError, match=r"The reference is accepted/drafted, and you asked for drafted/accepted\..*leave ratio out"):
         checked(drafts(), ratio="drafted/accepted")
-    with pytest.raises(UsageError, match="upside down"):
+    with pytest.raises(UsageError, match="and you asked for drafted/accepted"):
         recorded(ratio="drafted/accepted", update=True, reason="x")
     assert Path("references/drafts.yaml").read_bytes() == before
     renamed = [{"id": row["id"], "ok": row["accepted"], "of": row["drafted"]} for row in drafts()]

@@ -193,7 +193,7 @@ LOWER_IS_BETTER = {"wer", "cer", "ter", "perplexity", "word_perplexity", "byte_p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardRule:
-    """What decides. `said` holds a sentence for each choice that the user did not make in so many words."""
+    """What decides: metric and direction, error rates, the drop that matters and the one that is tolerated."""
 
     metric: str
     higher_is_better: bool
@@ -393,7 +393,7 @@ def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: 
     columns = ratio_columns(asked)
     if on_record is not None and columns == on_record[::-1] != on_record:
         raise UsageError(
-            f"The reference is of {'/'.join(on_record)}; {'/'.join(columns)} is upside down.",
+            f"The reference is {'/'.join(on_record)}, and you asked for {'/'.join(columns)}.",
             got="/".join(columns),
             need="/".join(on_record),
             hint="leave ratio out: the reference says which columns it is made of",

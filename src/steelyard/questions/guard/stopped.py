@@ -149,7 +149,7 @@ def _check_prefix(
     seen = list(dict.fromkeys(ids))
     if recorded.hashed or notes.order not in ("items", "hash/k"):
         why = "the reference keeps hashes of its ids" if recorded.hashed else f"the items were ordered by {notes.order}"
-        warnings.add(f"that the items are the first of a random order is taken from the run's notes: {why}")
+        warnings.add(f"the run's notes say that its items are the first of a random order, which was not checked: {why}")
         return
     keys = list(recorded.keys)
     order = [keys[place] for place in ordering(keys, notes.seed)]

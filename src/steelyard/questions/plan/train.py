@@ -268,7 +268,7 @@ class Question(CurveFitting):
         """The asymptote with its interval; without one where every redrawn curve heads for the best score there is."""
         found = self.level_of(fit.asymptote(self.settings.confidence_level))
         if found["low"] is not None and found["low"] == found["high"]:
-            self.warnings.add("where the curve levels off is not known: every redrawn curve heads straight for the best score there is")
+            self.warnings.add("where the curve levels off is not known: no resampled curve levels off below the best possible score")
             found |= {"low": None, "high": None}
         return found
 

@@ -302,7 +302,7 @@ def _provenance(desk: LintedFile) -> None:
             desk.say("error", "provenance", f"{', '.join(missing)} missing, which the policy requires", entry)
     elif bare:
         names = [name for name in PROVENANCE if any(name in missing for _, missing in bare)]
-        desk.say("note", "provenance", f"{_some([entry for entry, _ in bare])}: nothing said of {', '.join(names)}")
+        desk.say("note", "provenance", f"{_some([entry for entry, _ in bare])}: {', '.join(names)} missing")
 
 
 def _some(entries: list[Entry]) -> str:

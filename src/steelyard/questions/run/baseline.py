@@ -261,7 +261,7 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
     groups = [case.group for case in cases if case.group is not None]
     if not groups and bench.groups is not None and any(group is not None for group in bench.groups.values()):
         raise UsageError(
-            "The items of the reference lie in groups that the task does not know, so the run cannot stop early.",
+            "The reference has groups and the task names none, so the run cannot stop early.",
             got="a reference whose items lie in groups, and a task that does not know them",
             need="the groups",
             hint='group = "COLUMN" and whole_groups = true in the task',
