@@ -453,6 +453,10 @@ def in_compare() -> Iterator[tuple[str, str, list[str]]]:
         "one line of arithmetic: {} on average, {} at worst; `wald` {} at worst",
         [mean("agresti-caffo"), worst("agresti-caffo"), worst("wald")],
     )
+    gains = figure(
+        "a guard of scores without a range, a loss of the margin with rare gains: size of paired guard", "law=one in ten gains n=20"
+    )
+    yield "guard.md", "but for one in ten that gained a lot, {} are called worse", [percent(gains)]
     any_false = figure("a suite of guards, any false call: size of none", "guards=20 broken=0 shared=0")
     yield page, "at least one false claim comes in {} of cases", [percent(any_false)]
 

@@ -123,8 +123,9 @@ class Evidence:
     """The parts of a Comparison that the method families fill in.
 
     own and probability are numbers, or functions that find them out when the Comparison is read.
-    The interval lies around pull x difference. judge: the test, where margins are its own matter too. unseen: the test that would
-    have been taken, had the range of the scores seen been declared.
+    The interval lies around pull x difference. judge: the test, where margins are its own matter too. against: the test held against
+    another difference than 0, where that is the same test. unseen: the test that would have been taken, had the range of the scores
+    seen been declared.
     """
 
     design: str
@@ -141,6 +142,7 @@ class Evidence:
     pull: float = 1.0
     offset: float = 0.0  # how far items that nobody has seen move the middle of the interval, where the sides have other numbers
     judge: DifferenceTest | None = None
+    against: Callable[[float], Test] | None = None
     unseen: CarefulDifferenceTest | None = None
     too_few: bool = False  # groups to judge anything by
     standard_error: float | None = None  # what is reported, where it is another: s with n - 1 for right or wrong

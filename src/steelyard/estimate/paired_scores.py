@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,8 @@ def compare_scores(
     if weight is not None:
         found.note(n_effective=float(weight.sum() ** 2 / (weight @ weight)))
     _settle_error(found, judge, sums)
+    if judge is None and TESTS[name].shifts:
+        found.against = partial(_shifted, name, sums, asked, warnings)
     if bounds is None or grouped:
         found.rare = _rare(sums, metric, rows[0], bounds)
     found.interval = scores_interval(sums, found, metric, asked, warnings, bounds, grouped)
@@ -180,8 +183,8 @@ def _warn_of_skewness(sums: Sums, difference: float, warnings: Warnings) -> None
     wanted = wanted_for_skewness(rows[:, 1] - difference * rows[:, 0])
     if 2 * len(rows) < wanted and not Groups.of(rows[:, 0]).few:  # twice: the skewness of so few varies; fewer have been warned of
         warnings.add(
-            f"the differences of the {len(rows)} groups are skewed: t wants about {wanted:.0f} groups for that, "
-            "and covers less than it says with fewer"
+            f"the differences of the {len(rows)} groups are skewed: t needs about {wanted:.0f} groups here; "
+            "with fewer, the interval is too narrow"
         )
 
 
@@ -311,6 +314,13 @@ def _test(
         return judge.test()
     by_unit = np.repeat(sums.dense[:, 1], sums.count) if grouped else d
     return made(TESTS[name].scores)(by_unit, sums, asked, warnings)
+
+
+def _shifted(name: str, sums: Sums, asked: CompareOptions, warnings: Warnings, edge: float) -> Test:
+    """The test of H0: the true difference is `edge`, which is taken off every item, and so off a group as often as it has items."""
+    size, total = sums.dense.T
+    beyond = without_rounding(total - edge * size, np.abs(total) + abs(edge) * size, SUMS)
+    return made(TESTS[name].scores)(np.repeat(beyond, sums.count), sums, asked, warnings)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import SumsMetric, SumStatistic, Through
+from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic, Through
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
@@ -76,6 +77,8 @@ def compare_units(
         sums=UnitSums(a, b, sizes, single) if metric.of_ratio else None,
         details=ComparisonDetails(groups=len(a), units=len(a)) if grouped else ComparisonDetails(),
     )
+    if statistic is QUOTIENT and isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a[:, 0], b[:, 0]):
+        found.against = partial(_shifted, a, b, metric, asked)  # rows that could change places, once the margin is taken off
     worth: dict[str, Any] = {}
     found.too_few = grouped and not enough_units("groups", tally, warnings, worth, difference, metric.name)
     found.note(**worth)
@@ -117,6 +120,11 @@ def _test(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, asked: Comp
     drawn = infer.paired_swap(a, b, statistic, alternative=asked.alternative, draws=draws, seed=asked.own.seed)
     details = TestDetails(exact=drawn.exact, draws=None if drawn.exact else drawn.draws)
     return Test(name=name, alternative=asked.alternative, statistic=drawn.statistic, p_value=drawn.p_value, details=details)
+
+
+def _shifted(a: FloatArray, b: FloatArray, metric: Metric, asked: CompareOptions, edge: float) -> Test:
+    """The test of H0: the ratio of b exceeds that of a by `edge`, which is taken off b: so much of what it has below the line."""
+    return _test(a, np.stack([b[:, 0], b[:, 1] - edge * b[:, 0]], axis=1), QUOTIENT, metric, asked)
 
 
 def _totals(rows: Rows) -> FloatArray:

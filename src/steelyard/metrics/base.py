@@ -69,7 +69,7 @@ class Metric:
     of_probabilities: bool = _follows()  # it reads a probability per item
     of_ratio: bool = _follows()  # it divides the sum of one column by the sum of another
     error_of_numbers: bool = _follows()  # how far off numbers are: an item's part is the size of its error
-    takes_margin: bool = _follows()  # a difference other than 0 can be tested: t of what each item adds to it
+    takes_margin: bool = _follows()  # a difference other than 0 can be tested, from what each item adds to it
     item_range: tuple[float, float] | None = _follows()  # the least and the greatest number of one item, where it says so itself
     range_of_data: bool = _follows()  # its range is that of the numbers it is made of, which it does not know
     width: float | None = _follows()  # how far apart two values can be; None where there is no end

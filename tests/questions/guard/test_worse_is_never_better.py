@@ -8,6 +8,7 @@ ECE is left out: a probability that gets worse may be better calibrated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -208,3 +209,45 @@ def test_an_unchanged_run_is_no_worse_off_than_one_with_a_changed_item() -> None
         verdicts = [sy.check(run, task="t", model="m", theta=theta).verdict for run in (rows, worse)]
         assert verdicts != ["inconclusive", "pass"], theta
     assert sy.check(rows, task="t", model="m", theta=0.02).verdict == "pass"
+
+
+TAKE_MARGINS = [name for name in KINDS if "share" not in name and not name.startswith(("macro", "kappa", "rmse", "r2", "perplexity"))]
+
+
+@pytest.mark.parametrize("name", TAKE_MARGINS)
+def test_a_regression_beyond_a_margin_stays_one_as_items_get_worse(name: str) -> None:
+    """All items have lost a little more than the margin; then one after the other fails altogether, which widens the spread by far more."""
+    kind, rng = KINDS[name], np.random.default_rng(11)
+    before = kind.rows(rng, 60)
+    now = [kind.worse(row, 0.25 if i % 4 else 0.2) for i, row in enumerate(before)]
+    recorded = {key: value for key, value in kind.options.items() if key != "range"}
+    sy.record(before, task="t", model="m", deterministic=True, **recorded)
+    upper = sy.check(now, task="t", model="m", draws=1000, **kind.options).difference.upper
+    assert upper is not None
+    assert upper < 0
+    margin = -0.95 * upper
+    for place in range(-1, 12):
+        now = [kind.worse(row, 1.0) if i == 4 * place else row for i, row in enumerate(now)]
+        found = sy.check(now, task="t", model="m", margin=margin, draws=1000, **kind.options)
+        assert found.verdict == "regression", (place, found.p_value, found.difference.estimate)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_one_item_that_fails_altogether_does_not_hide_a_fall_of_all_the_others(grouped: bool) -> None:
+    before = [{"id": f"q{i}", "score": 0.9, **({"group": f"g{i // 2}"} if grouped else {})} for i in range(40)]
+    now = [{**row, "score": 0.84 - 0.002 * (i % 5)} for i, row in enumerate(before)]
+    sy.record(before, task="t", model="m", metric="mean", deterministic=True)
+    for run in (now, [{**now[0], "score": 0.0}, *now[1:]]):
+        found = sy.check(run, task="t", model="m", margin=0.05)
+        assert (found.verdict, found.test) == ("regression", "sign-flip")
+        assert found.p_value < 1e-4
+
+
+def test_a_margin_is_held_against_by_all_signs_of_what_is_lost_beyond_it() -> None:
+    rng = np.random.default_rng(3)
+    before, lost = rng.uniform(0.5, 1, 10).round(3), rng.uniform(-0.1, 0.4, 10).round(3)
+    rows = [[{"id": str(i), "score": float(x)} for i, x in enumerate(scores)] for scores in (before, before - lost)]
+    sy.record(rows[0], task="t", model="m", metric="mean", deterministic=True)
+    found = sy.check(rows[1], task="t", model="m", margin=0.05)
+    sums = np.array(list(product((-1, 1), repeat=10))) @ (0.05 - lost)
+    assert found.p_value == pytest.approx((sums <= (0.05 - lost).sum() + 1e-9).mean(), abs=1e-12)

@@ -40,6 +40,7 @@ from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
+from steelyard.results.comparison import Test
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
 from steelyard.tally.rounding import without_rounding
@@ -67,10 +68,13 @@ class PairedJudgement:
     df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
     threshold_note: str = ""  # under what the threshold holds, or why there is none
     ratio: RatioTest | None = None  # of run and reference, where margin or theta is a share of the reference
+    at_margin: Test | None = None  # the test of the comparison held against the margin, where it can be
 
     def __post_init__(self) -> None:
         if self.rule.relative:
             self.ratio = self._ratio()
+        if self.rule.margin and self.rule.margin_relative is None and self.found.against is not None:
+            self.at_margin = self.found.against(-self.rule.sign * self.rule.margin / self.unit)
         self.error = self.found.error
         self.noise = self.found.error if self.found.noise is None else self.found.noise
         self._widen()
@@ -78,7 +82,7 @@ class PairedJudgement:
     # ---- the p-value ---------------------------------------------------------------------------------------------------
 
     def p_value(self) -> tuple[float, str]:
-        """H0: d >= -margin. Margin 0: the test of the comparison; above it, the score or t test at that edge."""
+        """H0: d >= -margin, by the test of the comparison at that edge; where it has none, by Tango's score or t."""
         p, test = self._without_run_noise()
         if self.df is None or not self.error:
             return p, test
@@ -107,6 +111,8 @@ class PairedJudgement:
             )
         if found.judge is not None:
             return found.judge.p_value(-rule.sign * rule.margin / self.unit), found.judge.name
+        if self.at_margin is not None and self.at_margin.p_value is not None:
+            return self.at_margin.p_value, self.at_margin.name
         away = rule.sign * (found.difference or 0.0) + rule.margin / self.unit
         if not found.error:  # every item differs by the same: all signs of d + margin are one
             return (smallest_p(self._units, "sign-flip"), "sign-flip") if away < 0 else (1.0, "sign-flip")
@@ -291,7 +297,8 @@ class PairedJudgement:
             return 1.0
         if found.judge is not None:
             return found.judge.smallest(-self.rule.sign * self.rule.margin / self.unit)
-        drawn = found.test.details.draws is not None and not found.test.details.exact and self.rule.margin == 0
+        taken = self.at_margin if self.rule.margin else found.test
+        drawn = taken is not None and taken.details.draws is not None and not taken.details.exact
         return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
 
     def needed(self, smallest: float) -> dict[str, Any] | None:

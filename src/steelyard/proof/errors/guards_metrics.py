@@ -27,7 +27,7 @@ SIZES: tuple[Setting, ...] = tuple({"n": n} for n in (30, 100))
 
 
 def claims() -> Iterator[Claim]:
-    for trial in (*_tries(), *_ratios(), *_perplexities(), *_weighted(), *_few_changes()):
+    for trial in (*_tries(), *_ratios(), *_perplexities(), *_weighted(), *_margins(), *_few_changes()):
         yield from trial.claims()
 
 
@@ -132,6 +132,37 @@ def _weighted() -> Iterator[Trial]:
     yield _trial("a guard of weighted items", partial(weighed, 0.0), "accuracy", HEALTHY, SIZES, "regression")
     family = "a guard of weighted items, a true loss that passes"
     yield _trial(family, partial(weighed, 0.1), "accuracy", PASSES, SIZES, "pass", theta=0.1)
+
+
+# ---- scores that have lost the margin exactly -----------------------------------------------------------------------------------
+
+LOSS = 0.3  # on average, of scores that have no range and vary by about 1 among items
+BEYOND: Said = ("a loss of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
+GAINS: Said = (
+    "large gains that are rare are not known from a few items: a run that has them is called worse too often, with a warning",
+    Band(high=0.6, fails=0.1),
+)
+LAWS: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
+    "even": lambda rng, n: rng.normal(-LOSS, 1.0, n),
+    "one in ten falls": lambda rng, n: np.where(rng.random(n) < 0.1, -3.0, 0.0) + rng.normal(0.0, 0.1, n),
+    "skewed falls": lambda rng, n: 1.0 - LOSS - rng.exponential(1.0, n),
+    "one in ten gains": lambda rng, n: np.where(rng.random(n) < 0.1, 3.0, 0.0) - 2 * LOSS + rng.normal(0.0, 0.1, n),
+}
+
+
+def lost(rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
+    """Scores and what they have lost, by a law whose mean is the margin."""
+    n = int(setting["n"])
+    before = rng.normal(5.0, 1.0, n)
+    return run_of(before), run_of(before + LAWS[str(setting["law"])](rng, n))
+
+
+def _margins() -> Iterator[Trial]:
+    where: tuple[Setting, ...] = tuple({"law": law, "n": n} for law in list(LAWS)[:3] for n in (30, 100))
+    yield _trial("a guard of scores without a range, a loss of the margin", lost, "mean", BEYOND, where, "regression", margin=LOSS)
+    rare: tuple[Setting, ...] = ({"law": "one in ten gains", "n": 20}, {"law": "one in ten gains", "n": 40})
+    family = "a guard of scores without a range, a loss of the margin with rare gains"
+    yield _trial(family, lost, "mean", GAINS, rare, "regression", margin=LOSS)
 
 
 # ---- few items changed, and some of them altogether --------------------------------------------------------------------------------
