@@ -163,27 +163,3 @@ def test_the_command_and_the_plugin_pass_through_the_same_check(monkeypatch: pyt
     monkeypatch.setattr(accuracy, "tell", lambda finding: None)  # this test has no finding of its own to report
     with pytest.raises(sy.UsageError, match="to be asked here"):
         accuracy.judge(task="t", model="m", value=0.8, theta=0.02, directory="references")
-
-
-def switches() -> list[tuple[str, str]]:
-    """Every parameter of a public function that is yes or no."""
-    found = [(name, getattr(sy, name)) for name in sy.__all__ if inspect.isfunction(getattr(sy, name))]
-    shapes = [(name, each) for name, verb in found for each in inspect.signature(verb).parameters.values()]
-    return [(name, each.name) for name, each in shapes if str(each.annotation) in ("bool", "bool | None")]
-
-
-@pytest.mark.parametrize(("verb", "switch"), [pair for pair in switches() if pair[0] not in ("certify", "open_history")])
-def test_a_switch_of_python_is_true_or_false_and_no_text(verb: str, switch: str) -> None:
-    """higher_is_better="false" was recorded as true."""
-    needed = {
-        each.name: None
-        for each in inspect.signature(getattr(sy, verb)).parameters.values()
-        if each.default is each.empty and each.kind is each.KEYWORD_ONLY
-    }
-    alone = [
-        None
-        for each in inspect.signature(getattr(sy, verb)).parameters.values()
-        if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
-    with pytest.raises(sy.UsageError, match=f"annot use {switch}: expected True or False, got 'no'"):
-        getattr(sy, verb)(*alone, **{**needed, switch: "no"})

@@ -60,6 +60,21 @@ def _without_login(text: str) -> str:
     return _PROOF.sub(r"\1***", text) if "=" in text and ("?" in text or "&" in text) else text
 
 
+def in_short(value: object, most: int = 60) -> str:
+    """A value as a message shows it: numbers and texts as they are, cut where they are long, of anything large only what it is.
+
+    >>> in_short(0.5), in_short(["a", "b"]), in_short({"a": 1}), in_short("https://bob:hunter2@host/x.csv", most=15)
+    ('0.5', "['a', 'b']", 'a dict', "'https://***@ho...")
+    """
+    if callable(value):
+        return "a class" if isinstance(value, type) else "a function"
+    simple = isinstance(value, str | bytes | int | float | None) or getattr(value, "ndim", 1) == 0  # NumPy's scalars
+    if not simple and not (type(value) in (list, tuple) and all(isinstance(one, str | int | float) for one in value[:20])):  # type: ignore[index]
+        return with_article(type(value).__name__)
+    text = _without_login(repr(value))
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 class UsageError(SteelyardError):
     """An option or argument is not valid."""
 

@@ -55,6 +55,6 @@ def intervals() -> tuple[str, ...]:
     return (*METHODS, *OTHER_INTERVALS)
 
 
-def intervals_of_differences() -> tuple[str, ...]:
-    """The names of all intervals of a difference, each once."""
-    return tuple(dict.fromkeys((*PAIRED_INTERVALS, *UNPAIRED_INTERVALS)))
+def intervals_of_differences() -> dict[str, tuple[str, ...]]:
+    """The names of the intervals of a difference, by design."""
+    return {"Paired": PAIRED_INTERVALS, "unpaired": UNPAIRED_INTERVALS}

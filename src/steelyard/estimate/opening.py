@@ -13,7 +13,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
-from steelyard.options.option import check_list, ratio_columns
+from steelyard.options.option import ratio_columns
 from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
@@ -301,7 +301,6 @@ def subset(pairs: Pairs, items: Any) -> Pairs:
 
 def check_names(names: Sequence[str], systems: int) -> None:
     """One name per system, each once; one long source may hold any number of systems from two on."""
-    check_list("names", names)
     if not all(isinstance(name, str) for name in names):
         raise UsageError("cannot name the systems", got=repr(list(names))[:60], need="texts", hint="names=['a', 'b']")
     wrong = len(names) != systems if systems > 1 else len(names) < 2

@@ -32,6 +32,7 @@ from steelyard.history.schema import (
     VERSIONS,
     steps_from,
 )
+from steelyard.options.history import OPEN
 from steelyard.options.option import documented
 from steelyard.redaction import redacted
 from steelyard.results.history import PastRun
@@ -184,11 +185,8 @@ SHORTEST = 4  # letters of an id that is cut
 
 
 @documented(
-    (),
+    OPEN,
     "a History",
-    url="sqlite:///runs.db, or postgresql://host/db.",
-    base="The directory that a relative path starts from. Default: the current one.",
-    create="Make the database if it is not there. Default: True.",
 )
 def open_history(url: str, *, base: str | os.PathLike[str] | None = None, create: bool = True) -> History:
     """The history at sqlite:///PATH or postgresql://..., made or brought up to date if need be.

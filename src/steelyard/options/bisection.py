@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import LOG_PARTS, RUN_COLUMNS, Option
+from steelyard.options.option import ARGUMENT, LOG_PARTS, RUN_COLUMNS, Option
 
 _SEARCH = (
     Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),
@@ -12,7 +12,12 @@ _SEARCH = (
         metavar="PATTERN",
         help="Log that the command writes, below its checkout.  [default: whatever it writes into the folder $STEELYARD_OUT]",
     ),
-    Option(name="metric", metavar="NAME", help="Metric of an item.  [default: accuracy, or the mean of scores; of past runs theirs]"),
+    Option(
+        name="metric",
+        metavar="NAME",
+        takes="metric",
+        help="Metric of an item.  [default: accuracy, or the mean of scores; of past runs theirs]",
+    ),
     Option(
         name="higher_is_better",
         flag="--higher-is-better/--lower-is-better",
@@ -40,6 +45,7 @@ _SEARCH = (
     Option(
         name="history",
         kind="input",
+        takes="history",
         metavar="URL",
         help="Database with the runs of both ends: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
@@ -63,4 +69,17 @@ STEP = (
         help="Largest chance of judging this commit wrongly.  [default: 0.05 / number of steps git bisect takes]",
     ),
     *_SEARCH,
+)
+
+IN_PYTHON = (
+    Option(name="commits", required=True, python_alone=ARGUMENT, help="GOOD..BAD, two commits, branches or tags."),
+    Option(
+        name="command",
+        takes="list",
+        required=True,
+        python_alone=ARGUMENT,
+        help="The command and its arguments, as a list: it is run in a checkout of a commit, without a shell.",
+    ),
+    *OPTIONS,
+    Option(name="tell", takes="function", python_alone="the command prints it", help="Called with a line for every batch that was asked."),
 )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from steelyard.options.option import Option
 
+GRIDS = ("quick", "full")
+
 OPTIONS = (
+    Option(
+        name="grid",
+        choices=GRIDS,
+        required=True,
+        python_alone="--quick/--full",
+        help="Which settings to try: a few (two minutes) or many (about half an hour on two cores).  [default: quick]",
+    ),
     Option(
         name="quick",
         command=True,
@@ -26,5 +35,5 @@ OPTIONS = (
     ),
     Option(name="csv_", command=True, flag="--csv", kind="output", help="Also write one line per setting to this file."),
     Option(name="times", command=True, switch=True, help="Print to stderr how many seconds each claim took, slowest first."),
-    Option(name="progress", python_alone="the command prints it", help="Called with settings done, in all, and seconds."),
+    Option(name="progress", takes="function", python_alone="the command prints it", help="Called with settings done, in all, and seconds."),
 )

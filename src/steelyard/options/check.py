@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import HISTORY, KEEP_ANSWERS, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
+from dataclasses import replace
+
+from steelyard.options.option import ARGUMENT, HISTORY, KEEP_ANSWERS, KEPT, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
@@ -18,8 +20,8 @@ OPTIONS = (
     Option(name="value", type=float, help="A single score instead of a run."),
     Option(name="suite", command=True, kind="file", help="TOML file of several checks; gives one verdict, corrected for their number."),
     *NIGHT,
-    Option(name="metric", metavar="NAME", help="Metric to compare.  [default: the reference's]"),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
+    Option(name="metric", metavar="NAME", takes="metric", help="Metric to compare.  [default: the reference's]"),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),
     Option(
         name="higher_is_better",
@@ -59,6 +61,7 @@ OPTIONS = (
     Option(
         name="by",
         kind="list",
+        takes="slices",
         metavar="COLUMN",
         repeat=True,
         help="Also judge each value of this column; a loss in one of them is a regression even where gains elsewhere hide it.",
@@ -86,6 +89,7 @@ OPTIONS = (
     ),
     Option(
         name="otherwise",
+        takes="mapping",
         python_alone="the notes of a run say it",
         help="Settings that count where neither the reference nor steelyard.toml says, such as alpha.  [default: those of the run's task]",
     ),
@@ -97,4 +101,25 @@ OPTIONS = (
     *RUN_COLUMNS,
     RATIO,
     *LOG_PARTS,
+)
+
+# In Python, where a suite is another function, and whoever asks for it keeps the run.
+IN_PYTHON = (*(replace(option, required=option.required or option.name in ("task", "model")) for option in OPTIONS), *KEPT)
+# Of a suite, in Python: the file is an argument of the command, and the command keeps the answer itself.
+SUITE = (
+    Option(name="path", takes="path", required=True, python_alone=ARGUMENT, help="The suite file, TOML."),
+    *(option for option in OPTIONS if option.name in ("directory", "config", "seed")),
+    *KEPT,
+    *(replace(option, command=False) for option in NIGHT),
+    Option(
+        name="today", takes="date", python_alone="for reports of another day", help="The day by which entries are stale.  [default: today]"
+    ),
+    *(
+        Option(name=name, takes="function", python_alone="a door gives its own", help=said)
+        for name, said in {
+            "evaluate": "Makes the verdict of a check that runs a model.  [default: such a check is refused]",
+            "beforehand": "Sees every guard before the first is asked.  [default: nobody does]",
+            "together": "Makes the verdict of all checks at once, from the file as it was read.  [default: each is judged by itself]",
+        }.items()
+    ),
 )

@@ -35,17 +35,29 @@ OPTIONS = (
         help="Counts on different items instead of sources; give it twice: baseline, then candidate.",
     ),
     Option(name="wins", command=True, metavar="W,T,L", help="Preference counts: how often the candidate won, tied, lost."),
-    Option(name="metric", metavar="NAME", help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]"),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
-    Option(name="labels", kind="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(
+        name="metric",
+        metavar="NAME",
+        takes="metric",
+        help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]",
+    ),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
+    Option(name="labels", kind="list", takes="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
     Option(
         name="by",
         kind="list",
+        takes="slices",
         metavar="COLUMN",
         repeat=True,
         help="Also compare each value of this column separately; with three or more systems, rank them over its values.",
     ),
-    Option(name="names", kind="list", metavar="A,B", help="Names of the systems; with one long source, the models to compare, in order."),
+    Option(
+        name="names",
+        kind="list",
+        takes="names of systems",
+        metavar="A,B",
+        help="Names of the systems; with one long source, the models to compare, in order.",
+    ),
     Option(
         name="design",
         choices=("paired", "unpaired"),
@@ -62,10 +74,7 @@ OPTIONS = (
         name="interval",
         metavar="METHOD",
         registry="steelyard.estimate.interval_names:intervals_of_differences",
-        names_told=True,
-        help="tango, newcombe, bonett-price, wald, bayes, bca, percentile, delta, bounded-t, t, within-item, delong-wilson, "
-        "delong; unpaired: newcombe, miettinen-nurminen, agresti-caffo, wald, bayes, delta, bounded-welch, t, delong-wilson, delong.  "
-        "[default: the best for the metric]",
+        help="Interval method.  [default: the best for the metric]",
     ),
     Option(
         name="test",
@@ -146,7 +155,8 @@ def settle_comparison(
 ) -> CompareOptions:
     """The options of a comparison, or an error that says which cannot be what it is."""
     check_choices(OPTIONS, interval=interval, test=test, design=design, unmatched=unmatched, correction=correction, alternative=alternative)
-    if checked_if_given("margin", margin) == 0:
+    margin = checked_if_given("margin", margin)
+    if margin == 0:
         raise UsageError("cannot use margin", got="0", need="a number above 0", hint=LIMITS["margin"].hint)
     return CompareOptions(
         own=own,

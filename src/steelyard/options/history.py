@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import Option
+from steelyard.options.option import KEPT, Option
 
 OPTIONS = (
     Option(
         name="history",
         kind="input",
+        takes="history",
         metavar="URL",
         help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
@@ -20,11 +21,11 @@ OPTIONS = (
         repeat=True,
         help="Only runs with exactly this spec; 'none': runs without one. Repeatable.",
     ),
-    Option(name="metric", metavar="NAME", help="Only runs of this metric."),
+    Option(name="metric", metavar="NAME", takes="metric", help="Only runs of this metric."),
     Option(name="verdict", choices=("pass", "regression", "inconclusive"), help="Only runs with this verdict."),
-    Option(name="since", metavar="TIME", help="Only runs at or after this date or time (UTC)."),
-    Option(name="until", metavar="TIME", help="Only runs before this date or time (UTC)."),
-    Option(name="limit", type=int, help="Runs per page.  [default: 50]"),
+    Option(name="since", metavar="TIME", takes="time", help="Only runs at or after this date or time (UTC)."),
+    Option(name="until", metavar="TIME", takes="time", help="Only runs before this date or time (UTC)."),
+    Option(name="limit", type=int, takes="bare number", help="Runs per page.  [default: 50]"),
     Option(name="after", metavar="ID", help="Start the page after the run with this id."),
     Option(name="export", command=True, kind="output", help="Write all matching runs to a .csv or .jsonl file."),
     Option(
@@ -64,6 +65,7 @@ IMPORT = (
     Option(
         name="history",
         kind="input",
+        takes="history",
         metavar="URL",
         help="Database to add to: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
@@ -82,6 +84,7 @@ SIMULATE = (
     Option(
         name="history",
         kind="input",
+        takes="history",
         metavar="URL",
         help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
@@ -107,7 +110,12 @@ SIMULATE = (
         help="What a regression is about: new items of this kind, or these very items.  [default: as the suite says]",
     ),
     Option(name="nights", type=int, least=1, help="Count only the newest nights; earlier ones are their baseline.  [default: all]"),
-    Option(name="directory", metavar="DIR", help="With a suite, task or model: where the references are.  [default: from steelyard.toml]"),
+    Option(
+        name="directory",
+        metavar="DIR",
+        takes="path",
+        help="With a suite, task or model: where the references are.  [default: from steelyard.toml]",
+    ),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
 
@@ -119,8 +127,70 @@ ACK = (
     Option(
         name="history",
         kind="input",
+        takes="history",
         metavar="URL",
         help="Database of the nights: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+)
+
+# What only Python has as a function of its own.
+OPEN = (
+    Option(name="url", required=True, python_alone="the command opens it itself", help="sqlite:///runs.db, or postgresql://host/db."),
+    Option(
+        name="base",
+        takes="path",
+        python_alone="the command starts where it is",
+        help="The directory that a relative path starts from.  [default: the current one]",
+    ),
+    Option(name="create", switch=True, python_alone="the command knows whether it writes", help="Make the database if it is not there."),
+)
+ITEMS = Option(
+    name="items", switch=True, python_alone="the command always does", help="Look at the items of the runs as well, where they were kept."
+)
+TWO_RUNS = (
+    Option(name="baseline", required=True, python_alone="an id of --compare", help="The id of a run, or its beginning."),
+    Option(name="candidate", required=True, python_alone="an id of --compare", help="The id of the other."),
+    Option(
+        name="unmatched",
+        choices=("error", "drop"),
+        default="error",
+        python_alone="--compare drops none",
+        help="What to do with ids that only one run has.",
+    ),
+)
+KEEP = (
+    *KEPT,
+    *(option for option in OPTIONS if option.name in ("config", "spec")),
+    Option(
+        name="protocol",
+        takes="mapping",
+        python_alone="the run says it",
+        help="How the result was made.  [default: what a run has noted itself]",
+    ),
+    Option(
+        name="columns",
+        takes="mapping",
+        python_alone="the options of the run say it",
+        help="How the sources are read, as in `check`: a mapping of roles to columns.  [default: found by their names]",
+    ),
+    Option(
+        name="directory",
+        takes="path",
+        python_alone="the options of the run say it",
+        help="Where the references are.  [default: what steelyard.toml says, else references]",
+    ),
+    *(
+        Option(
+            name=name,
+            takes="list" if name == "sources" else "list of mappings",
+            required=True,
+            python_alone="the command knows what it has read",
+            help=said,
+        )
+        for name, said in {
+            "sources": "What the result was read from: files, or tables in memory.  [default: the rows a run has written; else none]",
+            "parts": "Of a suite: for each verdict a mapping of its own sources, columns and protocol.  [default: no items]",
+        }.items()
+    ),
 )

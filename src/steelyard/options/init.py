@@ -5,7 +5,14 @@ from __future__ import annotations
 from steelyard.options.option import Option
 
 OPTIONS = (
-    Option(name="directory", metavar="NAME", default="references", help="Directory to create for the references."),
+    Option(
+        name="where",
+        takes="path",
+        required=True,
+        python_alone="the command writes where it is",
+        help="The directory of steelyard.toml.  [default: the current one]",
+    ),
+    Option(name="directory", metavar="NAME", takes="path", default="references", help="Directory to create for the references."),
     Option(
         name="preset",
         metavar="NAME",

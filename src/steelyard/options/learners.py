@@ -32,10 +32,11 @@ OPTIONS = (
     Option(
         name="metric",
         metavar="NAME",
+        takes="metric",
         default="accuracy",
         help="accuracy, macro_f1, f1, mcc, kappa, auc, brier ...; for numeric targets mae, rmse, r2, spearman.",
     ),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
     Option(name="method", choices=METHODS, default=METHODS[0], help="How to split the items and test the difference."),
     Option(name="folds", type=int, help="Number of folds.  [default: 10]"),
     Option(
@@ -48,6 +49,7 @@ OPTIONS = (
         name="stratify",
         flag="--stratify/--no-stratify",
         switch=True,
+        takes="auto",
         help="Keep the class proportions in every split.  [default: yes for labels]",
     ),
     Option(
@@ -68,11 +70,33 @@ OPTIONS = (
     Option(name="workers", type=int, help="Splits to fit in parallel (needs joblib); -1: one per core.  [default: 1]"),
     Option(
         name="groups",
+        takes="anything",
         python_alone="the command has --group, a column",
         help="Groups of items that belong together, one value per item; a group is never split between training and test.",
     ),
     Option(
-        name="names", python_alone="the command says where they are", help="Names of the two learners.  [default: baseline and candidate]"
+        name="names",
+        takes="names of systems",
+        python_alone="the command says where they are",
+        help="Names of the two learners.  [default: baseline and candidate]",
     ),
-    Option(name="progress", python_alone="the command prints it", help="Called with the number of splits done and in total."),
+    Option(
+        name="progress", takes="function", python_alone="the command prints it", help="Called with the number of splits done and in total."
+    ),
+)
+
+CURVE = (  # of a learning curve, which the command draws for `plan train`
+    *OPTIONS,
+    Option(
+        name="sizes",
+        takes="list",
+        python_alone="`plan train` has it",
+        help="Training sizes.  [default: 8, from a thirty-second of the training rows to all of them]",
+    ),
+    Option(
+        name="train_scores",
+        switch=True,
+        python_alone="`plan train` always does",
+        help="Also score the rows that were trained on, for the gap between both.",
+    ),
 )

@@ -16,13 +16,11 @@ from steelyard.options.option import (
     RATIO,
     Option,
     check_choices,
-    check_list,
     checked,
     ends_of_range,
     number,
     seed_of,
     within,
-    yes_or_no,
 )
 
 OPTIONS = (
@@ -39,9 +37,9 @@ OPTIONS = (
         help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
         "commas.  [default: depends on the columns]",
     ),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision, recall and auc."),
-    Option(name="labels", kind="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
-    Option(name="by", kind="list", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
+    Option(name="labels", kind="list", takes="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(name="by", kind="list", takes="slices", metavar="COLUMN", repeat=True, help="Also report each value of this column separately."),
     *COLUMNS,
     RATIO,
     *INTERVALS,
@@ -139,8 +137,6 @@ def settle(
                 need="the interval bayes or hdi",
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )
-    check_list("labels", labels)
-    yes_or_no(higher_is_better=higher_is_better)
     ends = ends_of_range(range)
     known_seed = seed_of(seed)
     confidence_level = checked("confidence_level", confidence_level)

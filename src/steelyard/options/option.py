@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from steelyard.did_you_mean import nearest
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, in_short, with_article
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
@@ -33,10 +34,11 @@ class Option:
     is taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
     is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
-    there is in the help, and nothing is loaded for it; names_told: its help names them itself. python: its sentence in Python,
+    there is in the help, and nothing is loaded for it. python: its sentence in Python,
     where that is another. flag: how it is typed, where that is not its name with dashes. command: it is about the command alone
     (what is printed and where it goes, counts instead of a source), so that Python has no such parameter. python_alone: why only
-    Python has it.
+    Python has it. takes: the kind of value that Python takes, a name of `TAKEN`, where it does not follow from the rest: an array
+    beside the name of a column, an open history beside the address of one.
     """
 
     name: str
@@ -45,7 +47,6 @@ class Option:
     type: type[int] | type[float] | None = None
     choices: tuple[str, ...] = ()
     registry: str = ""
-    names_told: bool = False
     default: Any = None
     pair: bool = False
     switch: bool = False
@@ -62,6 +63,7 @@ class Option:
     python: str = ""
     flag: str = ""
     also: tuple[str, ...] = ()
+    takes: str = ""
 
     @property
     def parameter(self) -> str:
@@ -71,18 +73,39 @@ class Option:
     @property
     def names(self) -> tuple[str, ...]:
         """What may be given, where that is a choice."""
+        found = self._catalogue()
+        return tuple(dict.fromkeys(name for names in found.values() for name in names))
+
+    def _catalogue(self) -> Mapping[str, Iterable[str]]:
+        """What may be given, by what it is for; most have one list for everything."""
         if not self.registry:
-            return self.choices
+            return {"": self.choices}
         from importlib import import_module
 
         module, _, name = self.registry.partition(":")
         found = getattr(import_module(module), name)
-        return tuple(found() if callable(found) else found)
+        listed = found() if callable(found) else found
+        return listed if callable(found) and isinstance(listed, Mapping) else {"": listed}
+
+    def _names_told(self) -> str:
+        lists = {use: ", ".join(names) for use, names in self._catalogue().items()}
+        return f"One of {lists['']}." if "" in lists else f"{'; '.join(f'{use}: {names}' for use, names in lists.items())}."
+
+    @property
+    def taken(self) -> str:
+        """The kind of value that Python takes, a name of `TAKEN`."""
+        if self.takes:
+            return self.takes
+        if self.switch:
+            return "switch"
+        if self.choices or self.registry:
+            return "choice"
+        return "pair" if self.pair else "number" if self.type is not None else OF_KIND.get(self.kind, "text")
 
     def help_with_names(self) -> str:
         """Its help, with the names of its catalogue before what is said of the default."""
         said, mark, default = self.help.partition("  [default: ")
-        return f"{said} One of {', '.join(self.names)}.{mark}{default}" if self.registry and not self.names_told else self.help
+        return f"{said} {self._names_told()}{mark}{default}" if self.registry else self.help
 
     def sentence(self, default: Any) -> str:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
@@ -95,18 +118,19 @@ class Option:
         return " ".join(
             [
                 f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
-                *([f"One of {', '.join(self.names)}."] if self.choices or (self.registry and not self.names_told) else []),
+                *([self._names_told()] if self.choices or self.registry else []),
                 *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or _shown(default)}."]),
             ]
         )
 
 
 # Which column plays which part.
-COLUMNS = tuple(Option(name=name, help=role.says, metavar="COLUMN", flag=role.flag) for name, role in ROLES.items())
+COLUMNS = tuple(Option(name=name, help=role.says, metavar="COLUMN", flag=role.flag, takes="column") for name, role in ROLES.items())
 RUN_COLUMNS = tuple(column for column in COLUMNS if ROLES[column.name].of_run)
 RATIO = Option(
     name="ratio",
     metavar="ABOVE/BELOW",
+    takes="ratio",
     help="Measure sum(ABOVE)/sum(BELOW) of two columns, e.g. errors/words.",
 )
 
@@ -136,6 +160,7 @@ ENGINE = (
 MEMORY = Option(
     name="memory",
     metavar="SIZE",
+    takes="size",
     help="Memory limit for reading and joining large files, e.g. 2GB; beyond it, data spills to disk (in TMPDIR)."
     "  [default: 800MB, or half of a smaller machine]",
 )
@@ -218,8 +243,25 @@ KEEP_ANSWERS = Option(
     help="With a history, also keep excerpts of each item's prompt and answer; steelyard history --drop-answers removes them.",
 )
 
+ARGUMENT = "an argument of the command"
+KEPT = (  # where Python keeps a run itself; a command keeps what it has answered
+    Option(
+        name="history",
+        takes="text",
+        python_alone="a command keeps its own answer",
+        help="Database to keep the run in, with its items: sqlite:///runs.db or postgresql://host/db.",
+    ),
+    Option(
+        name="keep_answers",
+        switch=True,
+        python_alone="a command keeps its own answer",
+        help="With a history, also keep excerpts of each item's prompt and answer.",
+    ),
+)
+
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
-SOURCE_KEYWORDS = tuple(option.name for option in SOURCE_OPTIONS)
+SOURCE_DECLARED = {option.name: option for option in SOURCE_OPTIONS}
+SOURCE_KEYWORDS = tuple(SOURCE_DECLARED)
 RUN_KEYWORDS = tuple(option.name for option in (*RUN_COLUMNS, RATIO, *LOG_CHOICES))  # of a run that is recorded or checked
 
 
@@ -257,6 +299,11 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
             raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
 
 
+def declared_of(verb: Callable[..., Any]) -> Mapping[str, Option]:
+    """What a function of the package declares of its parameters."""
+    return _declared[verb]
+
+
 @cache
 def keywords_of(verb: Callable[..., Any]) -> tuple[str, ...]:
     """The keywords that a function declares; looked up once, because every call asks."""
@@ -274,15 +321,18 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 _RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or AmbiguityError) that says what is wrong and how to fix it."
 
 
-_undocumented: dict[Any, tuple[Iterable[Option], str, dict[str, str]]] = {}  # functions whose docstring is still to be completed
+_declared: dict[Any, Mapping[str, Option]] = {}  # of every function, by parameter
+_undocumented: dict[Any, tuple[Mapping[str, Option], str, dict[str, str]]] = {}  # functions whose docstring is still to be completed
 
 
 def documented(options: Iterable[Option], returns: str, /, **others: str) -> Callable[[Verb], Verb]:
-    """Every parameter of a function in its docstring, before the example: declared ones by their sentence, others as they are given.
+    """A function of the package: each value it is given is of the kind that its option declares, and its docstring has every parameter.
 
-    It is written when the package first hands the function out (`complete_docstring`): a command needs no docstrings.
+    Declared parameters are told by their sentence, others as they are given here, before the example. The docstring is written
+    when the package first hands the function out (`complete_docstring`): a command needs none. Names are read from the function when
+    it is first called.
 
-    >>> @documented([Option(name="theta", help="The drop that matters.")], "a Verdict", source="The run.")
+    >>> @documented([Option(name="theta", type=float, help="The drop that matters.")], "a Verdict", source="The run.")
     ... def check(source, *, theta=None):
     ...     '''Has it become worse?'''
     >>> complete_docstring(check)
@@ -292,11 +342,29 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
     Parameters:
         source: The run.
         theta: The drop that matters. Default: none.
+    >>> check("run.jsonl", theta=[0.01])
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Cannot use theta: expected a number, got [0.01].
     """
 
     def later(verb: Verb) -> Verb:
-        _undocumented[verb] = options, returns, others
-        return verb
+        declared = {each.parameter: each for each in options if not each.command}
+        code = verb.__code__
+        names = code.co_varnames[: code.co_argcount]
+        reads = bool(code.co_flags & 8) and "columns" in code.co_varnames  # 8: it takes any keyword, and says how a source is read by them
+
+        @wraps(verb)
+        def called(*given: Any, **named: Any) -> Any:
+            if reads:
+                by_name = {name: named.pop(name) for name in names[code.co_posonlyargcount :] if name in named}
+                named = by_name | source_keywords(called, named)
+            check_kinds(called, named)
+            check_kinds(called, dict(zip(names, given, strict=False)))
+            return verb(*given, **named)
+
+        _declared[called] = {**SOURCE_DECLARED, **declared} if reads else declared
+        _undocumented[called] = declared, returns, others
+        return called  # type: ignore[return-value]
 
     return later
 
@@ -308,8 +376,7 @@ def complete_docstring(verb: Callable[..., Any]) -> None:
 
     if verb not in _undocumented:
         return
-    options, returns, others = _undocumented.pop(verb)
-    declared = {each.parameter: each for each in options if not each.command}
+    declared, returns, others = _undocumented.pop(verb)
     others.setdefault("columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays.")
     told = {
         name: others[name] if name in others else declared[name].sentence(default)
@@ -330,11 +397,11 @@ def _defaults(verb: Callable[..., Any]) -> Iterable[tuple[str, Any]]:
         yield name, REQUIRED if one.default is inspect.Parameter.empty else one.default
 
 
-def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any], *more: str) -> dict[str, Any]:
-    """The keywords that say how a source is read, under the names they have today, and `more`; any other keyword is refused."""
+def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of a call, those that say how a source is read under the names they have today; any that nobody knows is refused."""
     own = keywords_of(verb)
     former = {name: now for name, now in FORMER.items() if name not in own}
-    refuse_unknown(given, [*SOURCE_KEYWORDS, *former, *own, *more], verb.__name__)
+    refuse_unknown(given, dict.fromkeys((*_declared[verb], *former, *own)), verb.__name__)
     found: dict[str, Any] = {}
     for name, value in given.items():
         now = former.get(name, name)
@@ -569,9 +636,12 @@ def ratio_columns(ratio: Any) -> tuple[str, str]:
 
 def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
     """A word from a list, or an error that shows the list."""
-    if value in words or (optional and value is None):
+    if (isinstance(value, str) and value in words) or (optional and value is None):
         return
-    raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
+    need = f"one of {', '.join(words)}"
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"cannot use {name}", got=in_short(value), need=need)
+    raise UsageError(f"cannot use the {name} {value!r}", need=need)
 
 
 def option_named(name: str, options: Iterable[Option]) -> Option:
@@ -600,40 +670,149 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
     return there[0]
 
 
-def yes_or_no(**given: Any) -> None:
-    """Switches: "false" out of a file or a variable of the environment would count as True.
+# ---- one check for every kind of value ---------------------------------------------------------------------------------
 
-    >>> yes_or_no(update=False, higher_is_better=None)
-    >>> yes_or_no(higher_is_better="false")
-    Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use higher_is_better: expected True or False, got 'false'.
-    """
+
+def check_kinds(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Each value that a function is given is of the kind that its option declares."""
+    declared = _declared[verb]
     for name, value in given.items():
-        known = value is None or isinstance(value, bool) or type(value).__name__ == "bool_" or (isinstance(value, int) and value in (0, 1))
-        if not known:
-            raise UsageError(f"cannot use {name}", got=repr(value)[:40], need="True or False")
+        if name in declared:
+            check_kind(declared[name], name, value)
 
 
-def check_list(name: str, value: Any) -> None:
-    """An option of several values; a text would be taken apart letter by letter.
+def check_kind(option: Option, name: str, value: Any) -> None:
+    """Refuse a value that is not of the kind its option declares, before anything is read. What number it may be is asked where it is used.
 
-    >>> check_list("labels", ["spam", "ham"])
-    >>> check_list("labels", "spam,ham")
+    >>> check_kind(Option(name="update", switch=True, help=""), "update", "false")
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Cannot use update: expected True or False, got 'false'.
+    >>> check_kind(Option(name="labels", kind="list", takes="list", help=""), "labels", "spam,ham")
     Traceback (most recent call last):
     steelyard.errors.UsageError: Cannot use labels: expected a list, got 'spam,ham'. Hint: labels=['spam', 'ham']
     """
-    if value is None or (not isinstance(value, str | bytes | Mapping) and hasattr(value, "__iter__")):
+    kind = option.taken
+    if value is None and not option.required and not (option.default is not None and kind in ("path", "text")):
         return
-    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
-    raise UsageError(f"cannot use {name}", got=repr(value)[:60], need="a list", hint=f"{name}={parts!r}" if parts else "")
-
-
-def check_mapping(name: str, value: object) -> None:
-    """An option of keys with values, such as spec and protocol; a text would be taken apart letter by letter.
-
-    >>> check_mapping("protocol", {"num_fewshot": "5"})
-    """
-    if value is not None and not isinstance(value, Mapping):
+    if option.repeat and kind in ONE_OR_MORE and is_list(value):
+        for one in () if iter(value) is value else value:  # what can be gone through only once is looked at where it is used
+            check_kind(replace(option, repeat=False), name, one)
+    elif kind == "choice":
+        one_of(name, value, option.names, optional=False)
+    elif not TAKEN[kind][0](value):
+        if kind == "number" and name in CHECKS:
+            checked(name, value)  # which knows its range
         raise UsageError(
-            f"{name}= must be a mapping, got {value!r}.", got=repr(value), need="keys with values", hint=f"{name}={{'num_fewshot': '5'}}"
+            f"cannot use {name}",
+            got=with_article(type(value).__name__) if kind == "secret" else in_short(value),
+            need=f"{TAKEN[kind][1]}, or a list of them" if option.repeat and kind in ONE_OR_MORE else TAKEN[kind][1],
+            hint=_hint(kind, name, value),
         )
+
+
+def _is_switch(value: Any) -> bool:
+    """True and False, NumPy's, and 0 and 1; "false" out of a file or a variable of the environment would count as True."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or (isinstance(value, int) and value in (0, 1))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_number(value: Any) -> bool:
+    """Whatever Python makes a float of: "0.05" as well, and NumPy's scalars."""
+    try:
+        return isinstance(value, int | float) or float(value) is not None
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # a tensor of several numbers is a RuntimeError
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        return value.__index__() is not None
+    except (TypeError, AttributeError):
+        return False
+
+
+def is_list(value: Any) -> bool:
+    """Anything that can be gone through; a text would be taken apart letter by letter, a mapping lose its values."""
+    many = hasattr(value, "__iter__") or hasattr(value, "__array__") or hasattr(value, "__len__")
+    return many and not isinstance(value, str | bytes | Mapping | type) and getattr(value, "ndim", 1) != 0
+
+
+def _are_mappings(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(one is None or isinstance(one, Mapping) for one in value)
+
+
+# The kinds of values that Python takes: how each is told, and what it is called.
+TAKEN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "switch": (_is_switch, "True or False"),
+    "text": (_is_text, "a text"),
+    "metric": (_is_text, "the name of one metric"),
+    "path": (_is_path, "a path"),
+    "number": (_is_number, "a number"),
+    "bare number": (lambda value: not _is_text(value) and _is_number(value), "a number"),
+    "secret": (_is_text, "a text"),  # never shown
+    "auto": (lambda value: _is_switch(value) or (_is_text(value) and value == "auto"), "auto, True or False"),
+    "seed": (_is_whole, "a whole number of 0 or more, or None to draw one"),
+    "drop": (lambda value: _is_text(value) or _is_number(value), "a number, or a share such as '5%'"),
+    "pair": (is_list, "two numbers"),
+    "list": (is_list, "a list"),
+    "names of systems": (lambda value: is_list(value) and hasattr(value, "__len__"), "a list"),
+    "ratio": (lambda value: isinstance(value, str | list | tuple), "two column names, above and below the line"),
+    "scores": (
+        lambda value: isinstance(value, Mapping) or _is_path(value) or is_list(value),
+        "a list, scores by name, or the path of a table",
+    ),
+    "names": (lambda value: _is_text(value) or is_list(value), "a name or a list of names"),
+    "slices": (lambda value: isinstance(value, str | Mapping) or is_list(value), "column names, or {name: array} for arrays"),
+    "column": (lambda value: _is_text(value) or is_list(value), "the name of a column, or an array"),
+    "mapping": (lambda value: isinstance(value, Mapping), "a mapping of keys to values"),
+    "mapping or path": (lambda value: isinstance(value, Mapping) or _is_path(value), "a mapping of keys to values, or the path of a file"),
+    "mappings": (lambda value: isinstance(value, Mapping) or _are_mappings(value), "a mapping of keys to values, or a list of those"),
+    "list of mappings": (lambda value: _are_mappings(value), "a list of mappings"),
+    "column or number": (lambda value: _is_text(value) or _is_number(value), "the name of a column, or one number for all"),
+    "size": (lambda value: _is_text(value) or _is_number(value), "a size such as 2GB"),
+    "date": (lambda value: hasattr(value, "isoformat"), "a date"),
+    "time": (lambda value: _is_text(value) or hasattr(value, "timestamp"), "a date or a time"),
+    "history": (lambda value: _is_text(value) or hasattr(value, "runs"), "the address of a database, or what `open_history` gave"),
+    "function": (callable, "a function"),
+    "anything": (lambda _: True, ""),  # a source, a label: who reads it says what it cannot be
+}
+ONE_OR_MORE = ("text", "number", "bare number", "choice", "switch", "secret")  # kinds of which an option that may be repeated takes several
+OF_KIND: Mapping[str, str] = {
+    **dict.fromkeys(("file", "path", "directory", "output", "output_directory"), "path"),
+    **dict.fromkeys(("pairs", "pairs_or_none", "shares"), "mapping"),
+    **dict.fromkeys(("fraction", "numbers"), "pair"),
+    "input": "anything",
+    "list": "names",
+    "seed": "seed",
+    "drop": "drop",
+    "prices": "mappings",
+}
+
+
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "spec": {"quant_algo": "FP8"},
+    "protocol": {"num_fewshot": "5"},
+    "parts": {"calibration": 0.1},
+    "otherwise": {"alpha": 0.05},
+    "about": {"model": "lab/small"},
+}
+
+
+def _hint(kind: str, name: str, value: Any) -> str:
+    """What to write instead, where that is plain to see."""
+    if isinstance(value, str) and kind in ("list", "names of systems"):
+        return f"{name}={[part.strip() for part in value.split(',')]!r}"
+    if kind == "ratio":
+        return f"{name}='errors/words'"
+    if kind == "mapping":
+        return f"{name}={EXAMPLES[name]!r}" if name in EXAMPLES else ""
+    if kind == "text" and isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], str):
+        return f"{name}={value[0]!r}"
+    return f"{name}={str(value)!r}" if kind == "text" and type(value) is int else ""

@@ -30,8 +30,15 @@ OPTIONS = (
         repeat=True,
         help="A run to estimate sigma from; give it twice for two runs on the same items.",
     ),
-    Option(name="metric", metavar="NAME", help="Metric of the pilot, such as pass^4 or perplexity.  [default: what its columns give]"),
-    Option(name="sums", metavar="ABOVE/BELOW", help="Columns of the pilot: plan for sum(ABOVE)/sum(BELOW), e.g. errors/words."),
+    Option(
+        name="metric",
+        metavar="NAME",
+        takes="metric",
+        help="Metric of the pilot, such as pass^4 or perplexity.  [default: what its columns give]",
+    ),
+    Option(
+        name="sums", metavar="ABOVE/BELOW", takes="ratio", help="Columns of the pilot: plan for sum(ABOVE)/sum(BELOW), e.g. errors/words."
+    ),
     Option(
         name="repeats", type=int, metavar="K", repeat=True, help="Answers per item; give it twice if the reference and the new run differ."
     ),

@@ -7,7 +7,9 @@ from steelyard.options.option import LOG_PARTS, Option
 INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "mid-p", "wald")
 
 OPTIONS = (
-    Option(name="metric", metavar="NAME", default="accuracy", help="accuracy, error, precision, recall, specificity or f1."),
+    Option(
+        name="metric", metavar="NAME", takes="metric", default="accuracy", help="accuracy, error, precision, recall, specificity or f1."
+    ),
     Option(name="expected", type=float, metavar="P", help="Expected value.  [default for a width: the worst case]"),
     Option(name="precision", type=float, metavar="P", help="Expected precision; f1 needs --recall too."),
     Option(name="recall", type=float, metavar="R", help="Expected recall; for precision, converts items into labels."),
@@ -36,10 +38,10 @@ OPTIONS = (
         help="Labels between two looks, if you stop as soon as the width is reached; the plan says what coverage the "
         "interval then has.  [default: 10]",
     ),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall in the pilot."),
-    Option(name="truth", metavar="COLUMN", help="Column of the pilot with the right answer."),
-    Option(name="prediction", metavar="COLUMN", help="Column of the pilot with the model's answer."),
-    Option(name="score", metavar="COLUMN", help="Column of the pilot with 0 for wrong and 1 for right."),
-    Option(name="group", metavar="COLUMN", help="Column of the pilot with groups; 'none' ignores one found by name."),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall in the pilot."),
+    Option(name="truth", metavar="COLUMN", takes="column", help="Column of the pilot with the right answer."),
+    Option(name="prediction", metavar="COLUMN", takes="column", help="Column of the pilot with the model's answer."),
+    Option(name="score", metavar="COLUMN", takes="column", help="Column of the pilot with 0 for wrong and 1 for right."),
+    Option(name="group", metavar="COLUMN", takes="column", help="Column of the pilot with groups; 'none' ignores one found by name."),
     *LOG_PARTS,
 )

@@ -18,7 +18,12 @@ OPTIONS = (
         metavar="COLUMN",
         help="Column that tells which points belong to one curve; 'none': no such column.  [default: seed, repeat, run, fold, trial]",
     ),
-    Option(name="n_test", metavar="COLUMN", help="Column with the number of test items, or one number for all points; 'none' ignores it."),
+    Option(
+        name="n_test",
+        metavar="COLUMN",
+        takes="column or number",
+        help="Column with the number of test items, or one number for all points; 'none' ignores it.",
+    ),
     Option(name="lower_is_better", turns_off="higher_is_better", switch=True, help="The score is an error or a loss; the best is 0."),
     Option(name="learner", command=True, kind="input", metavar="PKG.MOD:NAME", help="Learner whose curve to measure first, on --data."),
     Option(

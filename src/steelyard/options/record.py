@@ -20,8 +20,10 @@ OPTIONS = (
     Option(
         name="protocol", kind="pairs", metavar="KEY=VALUE", repeat=True, help="How the run was made: prompt, decoding, scorer. Repeatable."
     ),
-    Option(name="metric", metavar="NAME", help="Metric to record.  [default: accuracy for right or wrong, mean for scores]"),
-    Option(name="positive", metavar="LABEL", help="Positive class of f1, precision and recall."),
+    Option(
+        name="metric", metavar="NAME", takes="metric", help="Metric to record.  [default: accuracy for right or wrong, mean for scores]"
+    ),
+    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of the value.  [default: fraction for scores in 0..1]"),
     Option(
         name="higher_is_better",
@@ -40,6 +42,7 @@ OPTIONS = (
     Option(
         name="by",
         kind="list",
+        takes="slices",
         metavar="COLUMN",
         repeat=True,
         help="Also store the value of this column for each item, so that check --by can judge each value separately.",

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import Option
+from steelyard.options.option import ARGUMENT, Option
 
 DIALECTS = ("trtllm", "vllm")  # of questions/references/importing.py: help must not import it
 WHERE = (
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
 )
+TASK = Option(name="task", required=True, python_alone=ARGUMENT, help="The task.")
+ONE_TASK = Option(name="task", python_alone=ARGUMENT, help="Only this task.  [default: all]")
+MODEL = Option(name="model", required=True, python_alone=ARGUMENT, help="Name of the model in the references.")
+TODAY = Option(
+    name="today",
+    takes="date",
+    python_alone="for tests and reports of another day",
+    help="The date by which entries are stale.  [default: today]",
+)
 SPEC = Option(
     name="spec", kind="pairs", repeat=True, metavar="KEY=VALUE", help="Configuration of the entry, e.g. quant_algo=FP8. Repeatable."
 )
 REASON = Option(name="reason", required=True, metavar="TEXT", help="Why you make this change; kept in the history.")
 
-LIST = WHERE
+LIST = (ONE_TASK, *WHERE)
 SHOW = (
+    TASK,
+    MODEL,
     SPEC,
     Option(name="explained", flag="--explain", switch=True, help="Show why each entry of the model does or does not match the spec."),
     *WHERE,
 )
 LINT = (
+    ONE_TASK,
+    TODAY,
     Option(name="strict", switch=True, help="Treat warnings as errors."),
     Option(name="every", flag="--all", switch=True, help="List every finding, not only the first of each kind."),
     *WHERE,
 )
 IMPORT = (
+    Option(name="path", takes="path", required=True, python_alone=ARGUMENT, help="One file, or a directory of YAML files."),
     Option(
         name="dialect",
         choices=DIALECTS,
@@ -37,14 +51,24 @@ IMPORT = (
     *WHERE,
 )
 HISTORY = (
+    TASK,
+    Option(name="model", python_alone=ARGUMENT, help="Only this model.  [default: all]"),
     Option(name="spec", kind="pairs", metavar="KEY=VALUE", repeat=True, help="Only this entry of the model. Repeatable.  [default: all]"),
     *WHERE,
 )
 REMOVE = (
+    TASK,
+    MODEL,
     SPEC,
     Option(name="line", type=int, least=1, help="Line where the entry begins, if several have the same spec."),
     REASON,
     *WHERE,
 )
-RENAME = (REASON, *WHERE)
-APPROVE = (SPEC, REASON, *WHERE)
+RENAME = (
+    TASK,
+    Option(name="old", required=True, python_alone=ARGUMENT, help="Its current name."),
+    Option(name="new", required=True, python_alone=ARGUMENT, help="Its new name."),
+    REASON,
+    *WHERE,
+)
+APPROVE = (TASK, MODEL, SPEC, REASON, *WHERE)

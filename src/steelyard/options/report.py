@@ -48,3 +48,35 @@ OPTIONS = (
     Option(name="quiet", command=True, switch=True, help="Print only errors to stderr."),
     Option(name="debug", command=True, switch=True, help="Show the traceback of an error."),
 )
+
+# Of the functions of Python that the flags for cards stand for.
+_FLAGS = "a flag for cards of `report`"
+CARD = (
+    Option(name="path", takes="path", required=True, python_alone=_FLAGS, help="The README.md to write or update."),
+    Option(
+        name="results",
+        takes="mapping",
+        required=True,
+        python_alone=_FLAGS,
+        help="The name of the data -> a measurement, a comparison or a run.",
+    ),
+    Option(name="model", python_alone=_FLAGS, help="The name in the index.  [default: the one that is there]"),
+    Option(name="task", python_alone=_FLAGS, help="As the Hub sorts tasks.  [default: other]"),
+    Option(name="source", python_alone=_FLAGS, help="Where the evaluation can be seen."),
+    Option(
+        name="answers",
+        takes="mapping or path",
+        python_alone=_FLAGS,
+        help="What only people know, as a mapping or a TOML file: intended_use, limits, harms.",
+    ),
+)
+RECORDS = (
+    Option(
+        name="about",
+        takes="mapping",
+        required=True,
+        python_alone=_FLAGS,
+        help="What a measurement does not know: model, evaluation, organization, retrieved, ...",
+    ),
+    Option(name="items", switch=True, python_alone=_FLAGS, help="Also the items, beside the aggregate."),
+)

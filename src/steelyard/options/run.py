@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import UsageError
@@ -16,6 +17,7 @@ from steelyard.options.option import (
     check_choices,
     checked,
     checked_if_given,
+    is_list,
     number,
     option_named,
     whole,
@@ -95,10 +97,17 @@ OPTIONS = (
     Option(name="seed", type=int, help="Random seed for the order of the items.  [default: the task's, else 0]"),
     Option(name="repeats", type=int, default=1, help="How many times to ask each item."),
     Option(name="concurrency", type=int, help="Maximum concurrent requests.  [default: depends on the model]"),
-    Option(name="batch", type=int, repeat=True, help="Items per call of a Python function or command; once, or once per model."),
+    Option(
+        name="batch",
+        type=int,
+        takes="bare number",
+        repeat=True,
+        help="Items per call of a Python function or command; once, or once per model.",
+    ),
     Option(
         name="timeout",
         type=float,
+        takes="bare number",
         repeat=True,
         help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
     ),
@@ -156,8 +165,24 @@ OPTIONS = (
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     HISTORY,
     KEEP_ANSWERS,
-    Option(name="progress", python_alone="the command prints it", help="Called as the work goes on.  [default: silence]"),
-    Option(name="verdict", python_alone="the command knows which formats need one", help="Refuse a run that would not be judged."),
+    Option(
+        name="key",
+        takes="secret",
+        repeat=True,
+        python_alone="a command line is seen by others",
+        help="The key itself; once, or once per model.",
+    ),
+    Option(name="seeds", switch=True, repeat=True, python_alone="a task says it", help="False sends no seed; once, or once per model."),
+    Option(name="progress", takes="function", python_alone="the command prints it", help="Called as the work goes on.  [default: silence]"),
+    Option(
+        name="verdict", switch=True, python_alone="the command knows which formats need one", help="Refuse a run that would not be judged."
+    ),
+)
+
+
+# Of a suite that is run, in Python.
+IN_SUITE = tuple(
+    replace(option, command=False) for option in OPTIONS if option.name in ("until", "stop", "max_calls", "max_cost", "progress")
 )
 
 
@@ -335,7 +360,7 @@ def _scale(scale: float, models: int, decided: bool) -> float:
 
 def spread(option: str, given: Any, models: int) -> list[Any]:
     """A value per model: the one there is, or the members of a list of as many."""
-    values = list(given) if isinstance(given, list | tuple) else [given]
+    values = list(given) if is_list(given) else [given]
     if len(values) not in (1, models):  # the values are not shown: a key may be among them
         raise UsageError(
             f"Got {len(values)} values of {option} for {models} model{'s' if models > 1 else ''}.",

@@ -48,10 +48,10 @@ def assign(names: Sequence[str], columns: Mapping[str, object], *, exact: bool =
     {'id': 'id', 'truth': 'Gold', 'prediction': 'pred'}
     """
     refuse_duplicates(names)
-    asked = {role: value for role, value in columns.items() if value is not None and value != ()}
+    asked = {role: value for role, value in columns.items() if value is not None and not (isinstance(value, tuple) and not value)}
     if unknown := set(asked) - {*SINGLE, "by", "ratio"}:
         raise unknown_argument(sorted(unknown)[0], (*SINGLE, "by", "ratio"))
-    ignored = {role for role in RECOGNISED if asked.get(role) == "none" and "none" not in names}
+    ignored = {role for role in RECOGNISED if isinstance(said := asked.get(role), str) and said == "none" and "none" not in names}
     roles = {role: find(names, asked[role], option(role)) for role in SINGLE if role in asked and role not in ignored}
     ratio = _pair(names, asked["ratio"]) if "ratio" in asked else None
     taken = {*roles.values(), *(ratio or ())}

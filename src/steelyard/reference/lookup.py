@@ -277,9 +277,9 @@ def locate(
         config=found,
         directory=where,
         task=task,
-        path=task_path(where, task),
         defaults=_filled(found.task(task), otherwise) if otherwise else found.task(task),
         spec_keys=found.spec_keys_of(task),
+        path=task_path(where, task),
     )
 
 

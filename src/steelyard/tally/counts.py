@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.errors import DataError, UsageError
@@ -204,9 +205,12 @@ class Counts:
 
 def whole(value: object, name: str) -> int:
     """A count: a whole number that is not negative."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:  # NumPy's arrays have an __index__ too
+        number = None
+    if number is None:
         raise UsageError(f"cannot use {value!r} as {name}", need="a whole number", hint="counts are whole numbers of items")
-    number = value.__index__()
     if number < 0:
         raise UsageError(f"cannot use {number} as {name}", need="0 or more")
     return int(number)

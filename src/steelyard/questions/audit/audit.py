@@ -32,7 +32,6 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @documented(
     OPTIONS,
     "an Audit",
-    scores="Scores as they were published, a list or by name: 87.4, '87.40' (a text keeps its last 0) or 0.874; or the path of a table.",
 )
 def audit(
     scores: Scores, *, n: int | None = None, size: str | None = None, scale: str | None = None, confidence_level: float = 0.95
@@ -88,7 +87,8 @@ def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[Publi
         raise UsageError("cannot use size without a table", got=f"size={size!r}", need="a table with such a column")
     if n is None:
         raise UsageError("Say how many items the scores were measured on.", got="no n", need="the number of items", hint="n=1319")
-    named = list(scores.items()) if isinstance(scores, Mapping) else list(zip(_letters(len(scores)), scores, strict=True))
+    listed = [] if isinstance(scores, Mapping) else list(scores)
+    named = list(scores.items()) if isinstance(scores, Mapping) else list(zip(_letters(len(listed)), listed, strict=True))
     if not named:
         raise UsageError("No scores to audit.", got="none", need="at least one score")
     texts = tuple((str(name), _text(str(name), score)) for name, score in named)

@@ -18,8 +18,8 @@ from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
-from steelyard.options.bisection import OPTIONS, STEP
-from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole, yes_or_no
+from steelyard.options.bisection import IN_PYTHON, STEP
+from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
 from steelyard.questions.bisect.search import (
@@ -39,12 +39,10 @@ from steelyard.results.history import PastRun
 
 DELTA = 0.05
 _UNSAID = {each.parameter: each.default for each in STEP if each.name not in RUN_KEYWORDS}  # what is not said is as declared
-COMMAND = "The command and its arguments, as a list: it is run in a checkout of a commit, without a shell."
-RANGE = "GOOD..BAD, two commits, branches or tags."
 Tell = Callable[[str], None]
 
 
-@documented(OPTIONS, "a Bisect", commits=RANGE, command=COMMAND, tell="Called with a line for every batch that was asked. Default: none.")
+@documented(IN_PYTHON, "a Bisect")
 def bisect(
     commits: str,
     command: Sequence[str],
@@ -74,7 +72,6 @@ def bisect(
     were chosen by an answer are not evidence; then the commit that splits what is believed best, until one is sure enough. The command
     gets the ids in the file STEELYARD_ITEMS and writes a log into the folder STEELYARD_OUT. Answers are kept below .steelyard/bisect.
     """
-    yes_or_no(higher_is_better=higher_is_better)
     said = {
         "good_run": good_run,
         "bad_run": bad_run,

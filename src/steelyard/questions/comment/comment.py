@@ -14,7 +14,7 @@ from steelyard.integrations.github import GitHubComments, github_headers, pull_r
 from steelyard.integrations.gitlab import JOB_TOKEN, GitLabNotes, gitlab_headers
 from steelyard.integrations.rest import Refused, RestClient
 from steelyard.options.comment import OPTIONS
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.questions.comment.body import comment_body
 from steelyard.results import signature
 from steelyard.results.comment import PostedComment
@@ -51,7 +51,6 @@ def comment(
     >>> found.body.splitlines()[0]
     '<!-- steelyard:nightly -->'
     """
-    yes_or_no(dry_run=dry_run)
     if not results:
         raise UsageError("cannot write a comment", got="no results", need="at least one", hint="steelyard comment verdict.json")
     if len(results) > MOST:

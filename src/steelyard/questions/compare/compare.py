@@ -18,7 +18,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import OPTIONS, CompareOptions, settle_comparison
 from steelyard.options.measure import settle
-from steelyard.options.option import documented, keyword_defaults, keywords_of, source_keywords, yes_or_no
+from steelyard.options.option import check_kinds, documented, keyword_defaults, keywords_of, source_keywords
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.base import Warnings
@@ -200,12 +200,14 @@ def _refuse_none(systems: Sequence[Any], many: bool | None) -> None:
 
 def _given(verb: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those that the verb declares, and those about its sources."""
-    return {name: scope[name] for name in keywords_of(verb)} | source_keywords(verb, scope["columns"])
+    return {**{name: scope[name] for name in keywords_of(verb)}, **scope["columns"]}
 
 
 def compare_or_rank(*systems: Any, **options: Any) -> Comparison | Leaderboard:
     """Two systems: as `compare` answers. Three or more: as `rank` does. One source may hold either. It takes the keywords of `compare`."""
-    found: Comparison | Leaderboard = _compared(systems, many=None, **keyword_defaults(compare) | source_keywords(compare, options))
+    asked = source_keywords(compare, options)
+    check_kinds(compare, asked)
+    found: Comparison | Leaderboard = _compared(systems, many=None, **keyword_defaults(compare) | asked)
     return found
 
 
@@ -241,8 +243,6 @@ def _compared(
     **columns: Any,
 ) -> Any:
     """Two systems: a Comparison. Three or more: a Leaderboard. many: which of the two was asked for; None: whichever it is."""
-    if higher_is_better is not None:
-        yes_or_no(higher_is_better=higher_is_better)
     _refuse_none(systems, many)
     baseline, candidate, *more = systems if len(systems) > 1 else (*systems, None)
     if flips_out is not None:

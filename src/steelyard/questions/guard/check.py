@@ -20,8 +20,8 @@ from steelyard.estimate.guard.rule import (
 )
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
-from steelyard.options.check import OPTIONS
-from steelyard.options.option import check_mapping, documented, number, source_keywords, yes_or_no
+from steelyard.options.check import IN_PYTHON
+from steelyard.options.option import documented, number
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
@@ -30,11 +30,10 @@ from steelyard.results.verdict import Verdict
 
 
 @documented(
-    OPTIONS,
+    IN_PYTHON,
     "a Verdict",
     source="The run, as in `measure`. Default: none, a bare `value` is checked.",
     history="Database to keep the run in; a regression then shows what the reference answered, if that was kept. Default: none.",
-    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
 )
 def check(
     source: Any = None,
@@ -79,8 +78,6 @@ def check(
     value of this column is judged beside the whole, so that a loss in one of them is a regression even where gains elsewhere
     hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
     """
-    yes_or_no(higher_is_better=higher_is_better, keep_answers=keep_answers)
-    columns = source_keywords(check, columns)
     if keep_answers and history is None:
         raise UsageError(
             "keep_answers=True needs a history to keep them in.", got="no history", need="a history", hint='history="sqlite:///runs.db"'
@@ -110,7 +107,6 @@ def check(
             raise UsageError(
                 f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
             )
-    check_mapping("protocol", protocol)
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry

@@ -11,7 +11,7 @@ from steelyard.history.nights import ACCEPTED, FIXED, NightEvent, PlaceTakenErro
 from steelyard.history.store import History
 from steelyard.infer.nights.watch import RULES
 from steelyard.options.history import ACK
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.reference.changes import who
 from steelyard.results import signature
 from steelyard.results.history import Acknowledged
@@ -44,7 +44,6 @@ def acknowledge(
     is gone, and the baseline is the one before this change again. A reference that is recorded again (`record --update`) starts the
     series anew and needs no acknowledgement.
     """
-    yes_or_no(accept=accept, fixed=fixed)
     if accept == fixed:
         raise UsageError(
             "Say whether the regression is accepted or fixed.",

@@ -9,9 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, UsageError, with_article
 from steelyard.estimate.past_runs import history_place, opened
 from steelyard.history.store import LARGEST_PAGE, History, open_history
+from steelyard.options.history import KEEP, OPTIONS
 from steelyard.options.option import documented
 from steelyard.reference.config import find_config
 from steelyard.results.verdict import Suite, Verdict
@@ -20,17 +21,18 @@ Judged = TypeVar("Judged", Verdict, Suite)
 
 
 @documented(
-    (),
+    KEEP,
     "the same, with `baseline_answer` beside its changed items",
     result="A Verdict or a Suite.",
     history="sqlite:///runs.db or postgresql://host/db, in which the reference was recorded with its answers. Default: see config.",
-    config="A steelyard.toml that names the history. Default: the nearest upward.",
 )
 def with_reference_answers(result: Judged, *, history: str | None = None, config: str | os.PathLike[str] | None = None) -> Judged:
     """What was judged, with the answers of the reference beside those of its changed items, where the history has kept them.
 
     Regressions have them; a suite, those of its verdicts that are. Never an error.
     """
+    if not isinstance(result, Verdict | Suite):
+        raise UsageError("cannot add answers to the result", got=with_article(type(result).__name__), need="a Verdict or a Suite")
     verdicts = result.verdicts if isinstance(result, Suite) else (result,)
     if not any(map(_wants_answers, verdicts)):
         return result
@@ -80,16 +82,9 @@ def _beside(item: Mapping[str, Any], texts: Mapping[str, str] | None) -> Mapping
 
 
 @documented(
-    (),
+    OPTIONS,
     "how many runs had answers",
     history="A URL, or what `open_history` gave. Default: what steelyard.toml says.",
-    task="Only runs of this task. Default: all.",
-    model="Only runs of this model. Default: all.",
-    spec="Only runs with exactly this spec. Default: all.",
-    metric="Only runs of this metric. Default: all.",
-    since="Only runs at or after this time. Default: all.",
-    until="Only runs before this time. Default: all.",
-    config="A steelyard.toml. Default: the nearest upward.",
 )
 def drop_answers(
     history: str | History | None = None,

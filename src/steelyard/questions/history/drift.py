@@ -18,8 +18,8 @@ from steelyard.infer.series.change_point import LEAST, change_point, e_process_f
 from steelyard.infer.series.drift import Start, cusum, cusum_run_length, deviation, self_starting, share_run_length, successive_deviation
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
-from steelyard.options.history import OPTIONS
-from steelyard.options.option import checked, documented, within, yes_or_no
+from steelyard.options.history import ITEMS, OPTIONS
+from steelyard.options.option import checked, documented, seed_of, whole
 from steelyard.questions.history.export import every_run
 from steelyard.results import signature
 from steelyard.results.history import Drift, PastRun
@@ -174,12 +174,11 @@ TAU = 1.0  # the fall that is expected, in deviations, should there be one
 
 
 @documented(
-    OPTIONS,
+    (*OPTIONS, ITEMS),
     "a Drift",
     history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
     task="The task.",
     model="The model.",
-    items="Look at the items of the runs as well, where they were kept. Default: True.",
 )
 def drift(
     history: str | History | None = None,
@@ -204,9 +203,8 @@ def drift(
     never seen. This looks at the series: the e-processes hold alpha over all looks together, the chart has its mean number
     of healthy runs between two false alarms, the change point says when. Only fresh runs count: the same outcomes twice are one run.
     """
-    yes_or_no(items=items)
     alpha, k, h = checked("alpha", alpha), checked("k", k), checked("h", h)
-    within("draws", draws)
+    draws, seed = whole("draws", draws), seed_of(seed)
     length = cusum_run_length(k, h)  # refuses a chart that cannot be
     store = opened(history, config)
     try:

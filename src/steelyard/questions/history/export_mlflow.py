@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,7 @@ NEAR = 1e-9
 
 
 @documented(
-    EXPORT,
+    (replace(EXPORT[0], required=True), *EXPORT[1:]),
     "a RunList of the runs that were exported: the newest 50 of them, and how many there are",
     to="mlflow:URI, a tracking server or a database; mlflow: alone takes MLFLOW_TRACKING_URI.",
     history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",

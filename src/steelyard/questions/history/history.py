@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import PAGE, History
-from steelyard.options.history import OPTIONS
+from steelyard.options.history import OPTIONS, TWO_RUNS
 from steelyard.options.option import documented
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison
@@ -73,12 +73,9 @@ def _listed(shown: int, total: int, place: str, asked: Mapping[str, Any]) -> str
 
 
 @documented(
-    OPTIONS,
+    (*OPTIONS, *TWO_RUNS),
     "a Comparison",
-    baseline="The id of a run, or its beginning.",
-    candidate="The id of the other.",
     history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
-    unmatched="What to do with ids that only one run has. One of error, drop. Default: 'error'.",
     options="**options: as for `compare`.",
 )
 def compare_runs(

@@ -13,7 +13,8 @@ from steelyard.estimate.past.kept_run import as_kept, own_facts
 from steelyard.estimate.past_runs import history_place
 from steelyard.history.entries import moments
 from steelyard.history.store import open_history
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.history import KEEP
+from steelyard.options.option import documented
 from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import Config, find_config
 from steelyard.results.evaluation import Evaluation
@@ -22,18 +23,11 @@ from steelyard.results.verdict import Suite
 
 
 @documented(
-    (),
+    KEEP,
     "the runs that were added, and what there is to say as sentences",
     result="A Verdict, Suite, Recorded, Evaluation or Measurement.",
     history="sqlite:///runs.db or postgresql://host/db; 'none' keeps nothing. Default: what steelyard.toml says; nothing without one.",
-    config="A steelyard.toml. Default: the nearest upward.",
-    sources="What the result was read from: files, or tables in memory. Default: the rows that a run has written; else no items.",
-    columns="How the sources are read, as in `check`: a mapping of roles to columns. Default: found by their names.",
     spec="Of a run without a verdict: the configuration that was measured. Default: none.",
-    protocol="How the result was made. Default: what a run has noted itself.",
-    directory="Where the references are. Default: what steelyard.toml says, else references.",
-    parts="Of a suite: for each verdict a mapping of its own sources, columns and protocol. Default: no items.",
-    keep_answers="Keep excerpts of prompt, target and answer of every item as well. Default: False.",
 )
 def keep_run(
     result: Any,
@@ -54,7 +48,6 @@ def keep_run(
     hashes where steelyard.toml or the reference says so. A suite is its verdicts. Answers are kept only if asked for, without the
     secrets that are known, and `history --drop-answers` removes them again.
     """
-    yes_or_no(keep_answers=keep_answers)
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
     if place is None:

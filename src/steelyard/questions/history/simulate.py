@@ -19,7 +19,7 @@ from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
 from steelyard.infer.nights.watch import ASK_AGAIN
 from steelyard.options.history import SIMULATE
-from steelyard.options.option import documented, number, whole
+from steelyard.options.option import documented, is_list, number, whole
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
 from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget
@@ -215,7 +215,7 @@ def _past_task(
 def _budgets(asked: Any) -> list[float]:
     if asked is None:
         return list(BUDGETS)
-    given = [asked] if isinstance(asked, int | float) else list(asked)
+    given = list(asked) if is_list(asked) else [asked]
     return list(dict.fromkeys(number("false_alarms", one, above=0) for one in given))
 
 

@@ -13,9 +13,9 @@ from steelyard.evaluate.learners.curves import curve_splits, default_sizes
 from steelyard.evaluate.learners.folds import Failure, Outcome, count_rows, evaluate, shuffle_splits
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
-from steelyard.options.learners import OPTIONS
+from steelyard.options.learners import CURVE
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
@@ -27,18 +27,14 @@ DRAWS = 2000  # redrawn curves behind what is said of the gap, as many as `plan_
 
 
 @documented(
-    OPTIONS,
+    CURVE,
     "a LearningCurve",
     estimator="The learner: anything with fit and predict.",
     X="The features, one row per item.",
     y="The target to predict, one value per item.",
-    groups="Groups of items that belong together, one value per item; a group is never split between training and test. Default: none.",
-    sizes="Training sizes. Default: 8, from a thirty-second of the training rows to all of them.",
     repeats="Seeds, each with its own test rows. Default: 5.",
     test_size="The share of rows that each seed holds out. Default: 0.25.",
     stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
-    train_scores="Also score the rows that were trained on, for the gap between both. Default: True.",
-    progress="Called with the number of splits done and in total. Default: none.",
 )
 def learning_curve(
     estimator: Any,
@@ -71,7 +67,6 @@ def learning_curve(
     >>> curve.sizes, len(curve.points)
     ((5, 10, 20, 40, 75), 10)
     """
-    yes_or_no(train_scores=train_scores)
     settings = settle(seed=seed, positive=positive, absent=absent)
     quantity = parse(metric)
     learner = as_learner(estimator, quantity, "given")

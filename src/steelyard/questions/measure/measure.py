@@ -10,7 +10,7 @@ from steelyard.estimate.rows import of_singletons, rows_of_table, sign, warn_abo
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual_of_counts
 from steelyard.options.measure import OPTIONS, MeasureOptions, refuse_item_options, settle
-from steelyard.options.option import documented, slice_names, source_keywords
+from steelyard.options.option import documented, slice_names
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts, TableTally
@@ -58,7 +58,6 @@ def measure(
     >>> print(measure(Counts.of(12, 40)).row)
     accuracy 0.3 [0.180748, 0.4543] (0.95 two, wilson)
     """
-    columns, slices = source_keywords(measure, columns), slice_names(by)
     settings = settle(
         interval=interval,
         at_least=at_least,
@@ -74,6 +73,7 @@ def measure(
         missing=missing,
         higher_is_better=higher_is_better,
     )
+    slices = slice_names(by)
     metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
     if metrics == []:
         raise UsageError("No metric to measure: the list is empty.", got="an empty list of metrics", need="at least one name")

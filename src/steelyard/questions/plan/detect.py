@@ -17,7 +17,6 @@ from steelyard.options.option import (
     probability,
     ratio_columns,
     share_of_reference,
-    source_keywords,
     whole,
 )
 from steelyard.options.plan_detect import OPTIONS
@@ -256,7 +255,6 @@ def plan_detect(
     (2.747193, -1.817324)
     """
     given = locals()
-    source_keywords(plan_detect, columns)
     share, whole_score = _share(theta, reference, expected)
     drop = theta if share is None else share * whole_score
     wanted = replace(_settle(n, drop, alpha, beta, power, alternative, goal), share=share, reference=whole_score if share else None)

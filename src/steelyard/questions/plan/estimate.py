@@ -16,7 +16,7 @@ from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import checked, documented, one_of, source_keywords
+from steelyard.options.option import checked, documented, one_of
 from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
@@ -205,7 +205,6 @@ def plan_estimate(
     >>> plan.n_first, plan.n_stable, plan.labels
     (322, 341, 1387)
     """
-    source_keywords(plan_estimate, columns, "positive")
     known = expect(
         metric,
         expected,

@@ -18,7 +18,7 @@ from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import settle
-from steelyard.options.option import documented, number, whole, yes_or_no
+from steelyard.options.option import documented, number, whole
 from steelyard.options.plan_split import OPTIONS
 from steelyard.results import signature
 from steelyard.results.base import Warnings
@@ -64,7 +64,6 @@ def plan_split(
     >>> p.details["train"], p.details["test"], round(p.details["lower"], 4)
     (3019, 1981, 0.9199)
     """
-    yes_or_no(higher_is_better=higher_is_better)
     settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)
     check_draws(settings.draws, settings.confidence_level, "two")
     if isinstance(curve, LearningCurve) and not parse(curve.metric).scored:

@@ -15,7 +15,7 @@ from steelyard.infer.learning.learning_curve import Fit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import settle
-from steelyard.options.option import documented, number, yes_or_no
+from steelyard.options.option import documented, number
 from steelyard.options.plan_train import OPTIONS
 from steelyard.results import signature
 from steelyard.results.base import Warnings
@@ -230,7 +230,6 @@ def plan_train(
     >>> p.n, p.details["interval"]["low"], p.details["interval"]["high"], round(p.details["asymptote"]["estimate"], 3)
     (4636, 3006, 15569, 0.948)
     """
-    yes_or_no(higher_is_better=higher_is_better)
     settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)
     check_draws(settings.draws, settings.confidence_level, "two")
     points, up = points_of(

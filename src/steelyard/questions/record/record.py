@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.atomic import read_if_there
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.guard.rates import pooled_rates
-from steelyard.estimate.guard.rule import SCALES, is_better_higher, settle_ratio
+from steelyard.estimate.guard.rule import is_better_higher, settle_ratio
 from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
@@ -24,7 +24,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import check_mapping, documented, one_of, source_keywords, yes_or_no
+from steelyard.options.option import documented
 from steelyard.options.record import OPTIONS
 from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, wish_of, with_direction
 from steelyard.reference import outcomes
@@ -165,14 +165,9 @@ def record(
     `check` with the weaker unpaired test. by keeps the slice of every item, so that later checks are sliced alike whatever their
     runs say. The other numbers are written into the entry.
     """
-    yes_or_no(higher_is_better=higher_is_better, update=update, items=items, deterministic=deterministic)
-    columns = source_keywords(record, columns)
     if not sources:
         raise UsageError("No run to record.", got="no source", need="at least one run")
     _refuse_twice(sources)
-    check_mapping("protocol", protocol)
-    one_of("scale", scale, SCALES)
-    one_of("ids", ids, ("kept", "hashed"))
     place = locate(task, directory, config)
     before = existing_entry(place, model, spec)
     refuse_unasked(before, update, place, model)

@@ -22,8 +22,6 @@ from steelyard.results.references import ReferenceChange
 @documented(
     REMOVE,
     "a ReferenceChange",
-    task="The task.",
-    model="Name of the model in the references.",
 )
 def remove_reference(
     task: str,
@@ -64,9 +62,6 @@ def remove_reference(
 @documented(
     RENAME,
     "a ReferenceChange",
-    task="The task.",
-    old="Its current name.",
-    new="Its new name.",
 )
 def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> ReferenceChange:
     """Give a model another name, in all its entries. Its history follows."""
@@ -97,8 +92,6 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
 @documented(
     APPROVE,
     "a ReferenceChange",
-    task="The task.",
-    model="Name of the model in the references.",
 )
 def approve_reference(
     task: str,

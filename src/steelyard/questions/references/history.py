@@ -24,8 +24,6 @@ OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commi
 @documented(
     HISTORY,
     "a ReferenceHistory",
-    task="The task.",
-    model="Only this model. Default: all.",
 )
 def reference_history(
     task: str, model: str | None = None, spec: Mapping[str, Any] | None = None, *, directory: Where = None, config: Where = None

@@ -14,7 +14,7 @@ from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
 from steelyard.metrics.catalogue import is_share, parse
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.options.references import IMPORT
 from steelyard.questions.references.changes import signature_of
 from steelyard.questions.references.listing import Where, plural, shown_path
@@ -128,7 +128,6 @@ class Merge:
 @documented(
     IMPORT,
     "a ReferenceChange",
-    path="One file, or a directory of YAML files.",
 )
 def import_references(
     path: str | os.PathLike[str],
@@ -146,7 +145,6 @@ def import_references(
     other suite's code knows of its tasks (direction, sigma, alpha, number of items) goes into [tasks.NAME] of steelyard.toml,
     before the references: none of them is ever judged without it. Nothing that is said there already is changed.
     """
-    yes_or_no(update=update)
     if dialect not in DIALECTS:
         raise UsageError(f"cannot import the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
     found = DIALECTS[dialect](path)

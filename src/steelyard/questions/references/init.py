@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.task.presets import preset_text
+from steelyard.options.init import OPTIONS
 from steelyard.options.option import documented
 from steelyard.questions.references.listing import shown_path
 from steelyard.reference.config import find_config
@@ -72,10 +73,9 @@ ATTRIBUTES = "# Two branches that both add to a history: keep the lines of both.
 
 
 @documented(
-    (),
+    OPTIONS,
     "a ProjectInit",
     directory="Where the references will be. Default: references.",
-    where="The directory of steelyard.toml. Default: the current one.",
     preset="Name of a ready-made task whose task file is written instead. Default: none.",
 )
 def init(

@@ -15,7 +15,7 @@ from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import SourceError, SteelyardError
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find, parse
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.options.references import LINT
 from steelyard.questions.references.detectable import gate_of
 from steelyard.questions.references.history import chronicles, edited, unfinished_note
@@ -295,8 +295,6 @@ ENDINGS = (".items", ".history.jsonl", ".unfinished.json")
 @documented(
     LINT,
     "a Lint",
-    task="Only this task. Default: all.",
-    today="The date by which entries are stale. Default: today.",
 )
 def lint_references(
     task: str | None = None,
@@ -312,7 +310,6 @@ def lint_references(
     Errors count, with strict=True warnings too. every=True prints all findings of a kind, not only the first. `today` is the
     date by which entries are stale.
     """
-    yes_or_no(strict=strict, every=every)
     found = find_config(Path.cwd(), config)
     where, names = tasks_there(directory, config)
     if task is not None:

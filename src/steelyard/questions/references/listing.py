@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.did_you_mean import nearest_few
 from steelyard.errors import DataError, SteelyardError
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.option import documented
 from steelyard.options.references import LIST, SHOW
 from steelyard.questions.references.detectable import gate_of, sources
 from steelyard.reference.config import find_config
@@ -30,7 +30,6 @@ Where = str | os.PathLike[str] | None
 @documented(
     LIST,
     "a Listing",
-    task="Only this task. Default: all.",
 )
 def list_references(task: str | None = None, *, directory: Where = None, config: Where = None) -> Listing:
     """Every reference of a directory, or of one task, with the threshold that a bare score would meet.
@@ -140,8 +139,6 @@ def shown_path(path: Path) -> str:
 @documented(
     SHOW,
     "a ReferenceDetail",
-    task="The task.",
-    model="Name of the model in the references.",
 )
 def show_reference(
     task: str,
@@ -156,7 +153,6 @@ def show_reference(
 
     explained=True holds every entry of the model against the spec, key by key, and answers even where none matches.
     """
-    yes_or_no(explained=explained)
     place = locate(task, directory, config)
     file = load(place)
     facts = {"goal": "reference", "task": task, "model": model, "spec": signed_spec(spec)}

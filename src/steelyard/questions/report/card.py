@@ -14,6 +14,7 @@ from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented
+from steelyard.options.report import CARD
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
@@ -116,14 +117,8 @@ def _model_of(result: Any) -> str | None:
 
 
 @documented(
-    (),
+    CARD,
     "what was Written",
-    path="The README.md to write or update.",
-    results="The name of the data -> a measurement, a comparison or a run.",
-    model="The name in the index. Default: the one that is there.",
-    task="As the Hub sorts tasks. Default: other.",
-    source="Where the evaluation can be seen. Default: none.",
-    answers="What only people know, as a mapping or a TOML file: intended_use, limits, harms. Default: none.",
 )
 def model_card(
     path: str | Path,

@@ -10,7 +10,9 @@ from steelyard.did_you_mean import nearest
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.row import with_standard_errors
 from steelyard.metrics.catalogue import is_share
-from steelyard.options.option import documented, slice_names, yes_or_no
+from steelyard.options.measure import OPTIONS
+from steelyard.options.option import documented, slice_names
+from steelyard.options.report import RECORDS
 from steelyard.questions.measure.measure import measure
 from steelyard.render.every_eval_ever import RecordDetails
 from steelyard.render.every_eval_ever import every_eval_ever as written
@@ -28,12 +30,10 @@ WRITTEN = ("id", "truth", "prediction", "score", "group", "repeat")
 
 
 @documented(
-    (),
+    (*OPTIONS, *RECORDS),
     "path in the datastore -> text, the aggregate first",
     data="As for `measure`.",
     prediction="The predictions beside an array of truths. Default: none, `data` has them.",
-    about="What a measurement does not know: model, evaluation, organization, retrieved, ...",
-    items="Also the items, beside the aggregate. Default: True.",
     asked="**asked: as for `measure`.",
 )
 def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str, str], items: bool = True, **asked: Any) -> dict[str, str]:
@@ -48,7 +48,6 @@ def every_eval_ever(data: Any, prediction: Any = None, /, *, about: Mapping[str,
     >>> aggregate[:20], samples.removeprefix(aggregate[:-5])
     ('data/sums/lab/small/', '_samples.jsonl')
     """
-    yes_or_no(items=items)
     options = {name: asked.pop(name) for name in ASKED if name in asked}
     if isinstance(data, (Counts, Measurement)):
         found = data if isinstance(data, Measurement) and not options and not asked else measure(data, prediction, **options, **asked)

@@ -17,7 +17,7 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
-from steelyard.options.option import documented, keywords_of, refuse_unknown, whole, yes_or_no
+from steelyard.options.option import documented, keywords_of, refuse_unknown, whole
 from steelyard.options.run import EVERY, OF_MODELS, OPTIONS, RunOptions, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
@@ -179,7 +179,6 @@ def run(
     per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
     tokens).
     """
-    yes_or_no(verdict=verdict, dry_run=dry_run)
     if not models:
         raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
     wish = settle_run(

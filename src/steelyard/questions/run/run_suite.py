@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evaluate.asking.asking import Watcher
-from steelyard.options.option import documented, yes_or_no
+from steelyard.options.check import SUITE
+from steelyard.options.option import documented
+from steelyard.options.run import IN_SUITE
 from steelyard.questions.run.decided_suite import OF_RULE, AskedCheck, as_one, refuse_other_task
 from steelyard.questions.run.run import run
 from steelyard.questions.suite.check_suite import check_suite
@@ -17,21 +19,14 @@ from steelyard.results.verdict import Suite, Verdict
 
 
 @documented(
-    (),
+    (*SUITE, *IN_SUITE),
     "a Suite",
-    path="The suite file, TOML.",
-    directory="Where the references are. Default: what steelyard.toml says, else references.",
-    config="A steelyard.toml. Default: the nearest upward.",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
     until="'decided' runs all tasks together and stops as soon as the suite is decided. Default: every check by itself.",
-    stop="With until='decided': 'first' ends at the first regression, 'all' decides every task. Default: 'first'.",
     max_calls="With until='decided': most calls of all tasks together; undecided there is inconclusive. Default: no limit.",
     max_cost="With until='decided': most money of all tasks together, by their prices. Default: no limit.",
-    progress="Called as the work goes on. Default: silence.",
-    history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
     night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
-    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
 )
 def run_suite(
     path: str | os.PathLike[str],
@@ -54,7 +49,6 @@ def run_suite(
     With until="decided" the tasks are asked step by step, the most suspicious first, and the suite ends as soon as it is
     decided: half of alpha is for the tasks, each by its own rule at alpha / 2m, half for all of them together.
     """
-    yes_or_no(keep_answers=keep_answers)
     if until is not None or stop != "first" or max_calls is not None or max_cost is not None:
         together = as_one(until, stop=stop, max_calls=max_calls, max_cost=max_cost, progress=progress)
         return check_suite(path, directory=directory, config=config, history=history, keep_answers=keep_answers, together=together)

@@ -81,7 +81,7 @@ def check_split(
     size = whole("words", words)
     if size > 20:
         raise UsageError("cannot use words", got=str(size), need="at most 20")
-    read = _read(parts, (text,) if isinstance(text, str) else tuple(text or ()), id, group, size)
+    read = _read(parts, (text,) if isinstance(text, str) else tuple(() if text is None else text), id, group, size)
     overlaps, pairs, look_alikes = [], [], []
     for first, second in combinations(read, 2):
         overlap, shown = _overlap(first, second, level, size)

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import documented, seed_of, yes_or_no
+from steelyard.options.option import documented, seed_of
 from steelyard.options.split import COMMON_OPTIONS, SPLIT_OPTIONS
 from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
 from steelyard.questions.split.writing import left_over, places_of, write_parts
@@ -74,7 +74,6 @@ def split(
     >>> found.assigned[:4].tolist()
     ['train', 'test', 'train', 'train']
     """
-    yes_or_no(update=update, dry_run=dry_run)
     given = {name: share for name, share in {"train": train, "dev": dev, "test": test}.items() if share is not None}
     if twice := [name for name in parts or {} if name in given]:
         raise UsageError("cannot use two shares for one part", got=f"{twice[0]!r} twice", need="each part once")

@@ -18,7 +18,8 @@ from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
-from steelyard.options.option import RUN_KEYWORDS, documented, yes_or_no
+from steelyard.options.check import SUITE
+from steelyard.options.option import RUN_KEYWORDS, documented
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
@@ -33,19 +34,10 @@ UNCONFIRMED = (
 
 
 @documented(
-    (),
+    SUITE,
     "a Suite",
-    path="The suite file, TOML.",
-    directory="Where the references are. Default: what steelyard.toml says, else references.",
-    config="A steelyard.toml. Default: the nearest upward.",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
-    today="The day by which entries are stale. Default: today.",
-    evaluate="Makes the verdict of a check that runs a model. Default: such a check is refused.",
-    beforehand="Sees every guard before the first is asked. Default: nobody does.",
-    together="Makes the verdict of all checks at once, from the file as it was read. Default: each is judged by itself.",
-    history="Database to keep the runs in, each with its items: sqlite:///runs.db or postgresql://host/db. Default: none.",
     series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
-    keep_answers="With a history, also keep excerpts of each item's prompt and answer. Default: False.",
     night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
 )
 def check_suite(
@@ -72,7 +64,6 @@ def check_suite(
     every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict. A suite with a budget of false
     alarms and a series is one night of it: the evidence of all nights decides, and the night is stored before it is told.
     """
-    yes_or_no(keep_answers=keep_answers)
     suite, facts = suite_and_sources(
         path,
         directory=directory,
