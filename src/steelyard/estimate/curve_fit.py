@@ -100,16 +100,19 @@ class CurveFitting:
         sizes = np.unique(self.points.sizes)
         return sizes, np.array([self.points.scores[self.points.sizes == n].mean() for n in sizes])
 
-    def refuse_flat(self, fit: Fit) -> None:
-        """A curve that does not rise says nothing about more data."""
+    def refuse_flat(self, fit: Fit, target: float | None = None) -> None:
+        """A curve that does not rise says nothing about more data. target: that may be reached already."""
         sizes, mean = self.means()
         if fit.falls and float((fit.law.error(sizes[0]) - fit.law.error(sizes[-1]))[0]) > 1e-9:  # less is rounding
             return
+        hint = "higher_is_better=False for errors and losses" if self.up else "leave out higher_is_better=False if higher is better"
+        if target is not None and bool(((mean >= target) if self.up else (mean <= target)).all()):
+            hint = f"the target of {target:g} is reached at every size of the curve, from {sizes[0]:g} items on"
         raise DataError(
             f"The scores do not improve with the training size: {mean[0]:.4g} at {sizes[0]:g} items, {mean[-1]:.4g} at {sizes[-1]:g}.",
             got=f"a mean score of {mean[0]:.4g} at {sizes[0]:g} items and {mean[-1]:.4g} at {sizes[-1]:g}, no better with more data",
             need="scores that improve with the training size",
-            hint="higher_is_better=False for errors and losses" if self.up else "leave out higher_is_better=False if higher is better",
+            hint=hint,
         )
 
 

@@ -112,6 +112,8 @@ def _table_points(curve: Any, given: Mapping[str, str | None], n_test: Any, high
     from steelyard.read.open_source import open_source
     from steelyard.read.roles import RECOGNISED as ITEM_ROLES
 
+    if isinstance(curve, (list, tuple)) and not curve:
+        raise DataError("The curve has no points.", got="an empty list", need=f"scores at {LEAST_SIZES} or more training sizes")
     if not isinstance(curve, (str, os.PathLike, Mapping)) and not hasattr(curve, "columns") and not _is_rows(curve):
         raise UsageError(
             "cannot use the curve",

@@ -322,7 +322,11 @@ def count_rows(x: Any) -> int:
 
 
 def _words(fault: BaseException) -> str:
-    return f"{type(fault).__name__}: {_line(str(fault))}".rstrip(": ")
+    try:
+        said = str(fault)
+    except Exception:  # an exception that fails when it is looked at
+        said = ""
+    return f"{type(fault).__name__}: {_line(said)}".rstrip(": ")
 
 
 def _line(text: str) -> str:

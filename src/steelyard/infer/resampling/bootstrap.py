@@ -39,7 +39,7 @@ def check_draws(draws: int, confidence_level: float, side: str) -> int:
             "cannot use the number of draws",
             got=f"{draws}",
             need=f"a whole number of at least {needed} for this level",
-            hint="10000 is the default",
+            hint=f"draws={needed} or more, or a lower confidence level",
         )
     return int(draws)
 

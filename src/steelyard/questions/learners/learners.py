@@ -217,6 +217,13 @@ def compare_learners(
     scheme = settle_scheme(method, folds, repeats, test_size)
     if scheme.method == "5x2cv-f":
         crossval.check_two_sided(alternative)
+    if prior_scale is not None and not scheme.corrected:
+        raise UsageError(
+            f"cannot use prior_scale with {scheme.method}",
+            got=f"{prior_scale!r}",
+            need="a method that gives P(candidate better): corrected-repeated-kfold or corrected-resampled",
+            hint="leave it out",
+        )
     learners = (as_learner(baseline, quantity, "first"), as_learner(candidate, quantity, "second"))
     called = _names(learners, names)
     n = count_rows(X)

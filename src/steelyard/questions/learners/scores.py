@@ -51,6 +51,8 @@ def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitSco
             need="one number of truths and predictions",
             hint="accuracy, macro_f1, mcc, f1 with positive=, auc, brier; mae, rmse, r2 for numbers",
         )
+    if not len(target):
+        raise DataError("No items to learn from: the target is empty.", got="an empty target", need="items with a target")
     if metric.numeric:
         assert isinstance(metric, SumsMetric | RankCorrelation)
         return NumberScorer(metric, target)
@@ -154,8 +156,7 @@ class LikelihoodScorer:
         if answer.likelihood is None or self.positive not in known:
             return None  # the training part had no such class
         said, truth = answer.likelihood[:, known.index(self.positive)], self.truth[rows]
-        if not np.isfinite(said).all():
-            return None
+        _refuse_unfinished(said, "probabilities")
         if isinstance(self.metric, RankingMetric):  # any score that ranks will do; the others need probabilities
             table = tally_scores(said, truth)
             return _defined(self.metric.of_counts(table.positives, table.negatives))
@@ -185,13 +186,32 @@ class NumberScorer:
             raise _missing(missing)
 
     def score(self, rows: IntArray, answer: LearnerAnswer) -> float | None:
-        truth, said = self.truth[rows], np.asarray(answer.prediction, float)
-        if not np.isfinite(said).all():
-            return None
-        return _defined(self.metric.of_columns(truth, said))
+        try:
+            said = np.asarray(answer.prediction, float)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{self.metric.name} needs predictions that are numbers, and got {str(answer.prediction[0])[:40]!r}.",
+                got=f"a prediction of {str(answer.prediction[0])[:40]!r}",
+                need="a number for every item",
+                hint="a learner of labels needs metric accuracy, macro_f1 or another one of labels",
+            ) from None
+        _refuse_unfinished(said, "predictions")
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large for a number has no score
+            return _defined(self.metric.of_columns(self.truth[rows], said))
 
     def table(self, rows: IntArray, answer: LearnerAnswer) -> Counts | None:
         return None
+
+
+def _refuse_unfinished(said: npt.NDArray[Any], what: str) -> None:
+    """NaN and infinity are no answers; a split without them would flatter the learner that gave them."""
+    if gone := int((~np.isfinite(said)).sum()):
+        raise DataError(
+            f"{gone} of {len(said)} {what} in a test set are NaN or infinite.",
+            got=f"{gone} of {len(said)} {what} that are NaN or infinite",
+            need="a number for every item",
+            hint="look at the learner: features that are missing or very large often give this",
+        )
 
 
 def _defined(value: Any) -> float | None:

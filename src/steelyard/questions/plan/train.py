@@ -273,7 +273,7 @@ class Question(CurveFitting):
 
     def answer(self) -> Plan:
         fit, level = self.fit(self.points), self.settings.confidence_level
-        self.refuse_flat(fit)
+        self.refuse_flat(fit, self.target)
         sizes, mean = self.means()
         n, low, high = self.reach(fit, self.target)
         curves = self.matrix(self.points)
