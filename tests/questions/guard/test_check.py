@@ -952,3 +952,14 @@ def test_the_difference_has_its_standard_error_where_one_is_known() -> None:
     alone = checked(None, value=0.5, sigma=0.4)  # type: ignore[arg-type]
     assert alone.difference["standard_error"] == pytest.approx(0.4 * math.sqrt(2 / 120))
     assert checked(rows(reference)).difference["standard_error"] is None
+
+
+def test_a_score_beside_labels_that_is_neither_right_nor_wrong_is_read_as_it_was_recorded() -> None:
+    """A confidence, say: the labels decide, in `record` and in `check`."""
+    rows = [{"id": str(i), "truth": "ab"[i % 2], "prediction": "ab"[(i + (i % 7 == 0)) % 2], "score": 100 * (i % 4) / 4} for i in range(60)]
+    sy.record(rows, task="t", model="m", deterministic=True)
+    assert (sy.check(rows, task="t", model="m").verdict, sy.check(rows, task="t", model="m").flips["both"]) == ("pass", 51)
+    turned = [row | {"prediction": "ba"["ab".index(row["prediction"])]} for row in rows]
+    found = sy.check(turned, task="t", model="m")
+    assert (found.verdict, found.flips["baseline_only"]) == ("regression", 51)
+    assert {(item["baseline"], item["candidate"]) for item in found.telling} == {(1.0, 0.0), (0.0, 1.0)}

@@ -88,12 +88,12 @@ def guard_source(
             run, past = _without_edited(run, past, recorded, warnings)
         refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
-        scale, unit = scale_of(rule, metric, [past.items, run.items], entry)
-        keep = _columns_of(past.items)
-        _refuse_new_weights(run.items, past.items)
+        now = like_reference(run.items, past.items, metric)
+        scale, unit = scale_of(rule, metric, [past.items, now], entry)
+        _refuse_new_weights(now, past.items)
         found = guard_items(
             SystemItems("reference", past.items),
-            SystemItems(run.name, _only(run.items, keep, metric)),
+            SystemItems(run.name, now),
             metric,
             rule,
             warnings,
@@ -350,11 +350,6 @@ def _without(run: SystemItems, names: Sequence[str]) -> SystemItems:
     return SystemItems(run.name, take(run.items, ~gone), run.log, run.source)
 
 
-def like_reference(items: Items, past: Items, metric: Metric) -> Items:
-    """The run with only the columns that the recorded items have, so that both are read alike."""
-    return _only(items, _columns_of(past), metric)
-
-
 def _refuse_new_weights(run: Items, past: Items) -> None:
     """Weights on record are the items' own and count for both sides; a run cannot bring them to a reference without any."""
     if run.weight is not None and past.weight is None:
@@ -370,8 +365,15 @@ def _columns_of(items: Items) -> set[str]:
     return {name for name in ("truth", "prediction", "score", "probability", "ratio") if getattr(items, name) is not None}
 
 
-def _only(items: Items, keep: set[str], metric: Metric) -> Items:
-    """The run with only the columns that the reference has, so that both are read alike."""
+def like_reference(items: Items, past: Items, metric: Metric) -> Items:
+    """The run with only the columns that the recorded items have, so that both are read alike.
+
+    Beside labels, a score that is not 0 or 1 (a confidence, an overlap) says nothing of right and wrong, as when it was recorded.
+    """
+    if metric.right_or_wrong and items.truth is not None and items.score is not None:
+        known = items.score[~np.isnan(items.score)]
+        items = items if np.isin(known, (0.0, 1.0)).all() else replace(items, score=None)
+    keep = _columns_of(past)
     lacking = keep - _columns_of(items)
     if lacking == {"score"} and metric.right_or_wrong and items.truth is not None and items.prediction is not None:
         return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more

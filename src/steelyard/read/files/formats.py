@@ -35,7 +35,7 @@ _REFUSED = (
     (b"\x80\x04", "a pickle", "pickles can run code; save as CSV or Parquet"),
     (b"\x80\x05", "a pickle", "pickles can run code; save as CSV or Parquet"),
     (b"PK\x03\x04", "a zip archive", "unpack it first; a spreadsheet: export it as CSV"),
-    (b"SQLite format 3\0", "an SQLite database", "export the table as CSV"),
+    (b"SQLite format 3\0", "an SQLite database", "name its table: sqlite:///FILE?table=NAME"),
     (b"BZh", "a bzip2 file", "unpack it first, or use gzip or zstd"),
     (b"\xfd7zXZ", "an xz file", "unpack it first, or use gzip or zstd"),
 )
