@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import functools
 import gc
 import json
 import os
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +29,25 @@ QUOTED_COMMAND = re.compile(r"\b(steelyard \w+|pytest|lm_eval|command:).*")  # a
 ERROR = re.compile(r"(Error|Degenerate)$")
 
 Node = TypeVar("Node", bound=ast.AST)
+# Fields of a node in which no other node lies that anybody asks for: texts, numbers, operators, whether a name is read or written.
+PLAIN = {"ctx", "id", "attr", "op", "ops", "conversion", "level", "type_comment", "is_async", "simple", "asname", "module"}
+
+
+@functools.cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in PLAIN)
+
+
+@contextlib.contextmanager
+def _nothing_is_garbage() -> Iterator[None]:
+    """Trees are kept as they are made: looking for garbage among them takes as long as making them."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Tree:
@@ -43,36 +65,29 @@ class Tree:
 
     def parsed(self, module: str) -> ast.Module:
         if module not in self._parsed:
-            self._parsed[module] = self._parse(module)
+            with _nothing_is_garbage():
+                self._parsed[module] = ast.parse(self.modules[module].read_text(encoding="utf-8"))
         return self._parsed[module]
-
-    def _parse(self, module: str) -> ast.Module:
-        collecting = gc.isenabled()
-        gc.disable()  # nothing of it is garbage, and looking for some takes as long as parsing
-        try:
-            return ast.parse(self.modules[module].read_text(encoding="utf-8"))
-        finally:
-            if collecting:
-                gc.enable()
 
     def nodes(self, module: str, *kinds: type[Node]) -> list[Node]:
         """Every node of these kinds in a module, which is walked once."""
         if module not in self._nodes:
-            self._nodes[module] = self._walk(module)
+            with _nothing_is_garbage():
+                self._nodes[module] = self._walk(module)
         found = self._nodes[module]
         return [node for kind in kinds for node in found.get(kind, ())]
 
     def _walk(self, module: str) -> dict[type[ast.AST], list[Any]]:
         found: list[Any] = [self.parsed(module)]
+        kinds: dict[type[ast.AST], list[Any]] = {}
         for node in found:  # grows as it is walked
-            for value in node.__dict__.values():
+            kinds.setdefault(type(node), []).append(node)
+            for field in _fields(type(node)):
+                value = getattr(node, field)
                 if isinstance(value, list):
                     found += [each for each in value if isinstance(each, ast.AST)]
                 elif isinstance(value, ast.AST):
                     found.append(value)
-        kinds: dict[type[ast.AST], list[Any]] = {}
-        for node in found:
-            kinds.setdefault(type(node), []).append(node)
         return kinds
 
     def room(self, module: str) -> str:
@@ -126,21 +141,13 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
     for module in tree.modules:
         if tree.room(module) in ("metrics", "proof") or ".read.logs." in module:
             continue  # claims are about named metrics; logs have the names of other tools
-        passed = {
-            id(each)
-            for call in tree.nodes(module, ast.Call)
-            for keyword in call.keywords
-            if keyword.arg == "metric"
-            for each in ast.walk(keyword.value)
-        }
-        compared: set[int] = set()
-        for node in tree.nodes(module, ast.Compare):
-            compared |= {id(inside) for inside in ast.walk(node)}
-            if _asks_a_metric(node, names):
-                found.append(f"{module}:{node.lineno}")
-        compared |= passed
-        loose = (node for kind in LITERALS for node in tree.nodes(module, kind) if id(node) not in compared)
-        found += [f"{module}:{node.lineno}" for node in loose if _lists_metrics(_members(node), names)]
+        compared = tree.nodes(module, ast.Compare)
+        found += [f"{module}:{node.lineno}" for node in compared if _asks_a_metric(node, names)]
+        listing = [node for kind in LITERALS for node in tree.nodes(module, kind) if _lists_metrics(_members(node), names)]
+        if listing:  # seldom, so that what they lie in is looked for only then
+            handed = [word.value for call in tree.nodes(module, ast.Call) for word in call.keywords if word.arg == "metric"]
+            inside = {id(each) for node in (*compared, *handed) for each in ast.walk(node)}
+            found += [f"{module}:{node.lineno}" for node in listing if id(node) not in inside]
     return sorted(set(found))
 
 
@@ -153,8 +160,9 @@ def _lists_metrics(members: set[str], names: set[str]) -> bool:
 def _asks_a_metric(node: ast.Compare, names: set[str]) -> bool:
     sides = [node.left, *node.comparators]
     held = {text for side in sides for text in _members(side)} & names
-    others = " ".join(ast.unparse(side) for side in sides if not _members(side))
-    return bool(held - WORDS) or bool(held and ABOUT_A_METRIC.search(others))
+    if held <= WORDS:
+        return any(ABOUT_A_METRIC.search(ast.unparse(side)) for side in sides if held and not _members(side))
+    return True
 
 
 def _members(node: ast.AST) -> set[str]:

@@ -76,11 +76,12 @@ def test_the_planted_commit_is_named_with_a_tenth_of_the_calls(made: Made, steel
 
 
 def test_git_bisect_run_finds_it_step_by_step(made: Made) -> None:
-    git(made.folder, "bisect", "start", made.commits[-1], made.commits[0])
-    step = [sys.executable, "-m", "steelyard", "bisect", "step", made.range, *made.runs, "--", *COMMAND]
+    good, bad = made.commits[38], made.commits[45]  # three steps: each is a process
+    git(made.folder, "bisect", "start", bad, good)
+    step = [sys.executable, "-m", "steelyard", "bisect", "step", f"{good}..{bad}", *made.runs, "--", *COMMAND]
     done = subprocess.run(["git", "bisect", "run", *step], cwd=made.folder, env=ALONE, capture_output=True, text=True, check=False)
     assert f"{made.first_bad} is the first bad commit" in done.stdout, done.stdout + done.stderr
-    ends = [n for commit, n in made.calls() if commit in (made.commits[0], made.commits[-1])]
+    ends = [n for commit, n in made.calls() if commit in (good, bad)]
     assert len(ends) == 2  # each end is asked once, for all steps
     git(made.folder, "bisect", "reset")
     nothing_left(made)

@@ -66,7 +66,7 @@ def test_every_command_is_of_the_class_that_refuses() -> None:
     assert [" ".join(path) for path, one in ALL.items() if not isinstance(one, Command)] == []
 
 
-@pytest.mark.parametrize(("path", "param"), SINGLE, ids=[" ".join((*path, param.opts[0])) for path, param in SINGLE])
+@every(("path", "param"), SINGLE, ids=[" ".join((*path, param.opts[0])) for path, param in SINGLE])
 def test_an_option_of_one_value_given_twice_is_refused(ask: Asked, path: tuple[str, ...], param: click.Option) -> None:
     value = ["1"] * param.nargs if param.nargs > 1 else ["1"]
     code, out, err = ask(*path, param.opts[0], *value, param.opts[0], *value)

@@ -15,7 +15,7 @@ from inspect_ai.scorer import Score, accuracy, scorer, stderr
 import steelyard as sy
 from steelyard import inspect_plugin as ours
 
-SAMPLES, EPOCHS = 30, 3
+SAMPLES, EPOCHS = 18, 3
 METRICS = [accuracy(), stderr(), ours.accuracy(), ours.mean(confidence_level=0.9), ours.grouped(ours.accuracy(), "topic", all_label="both")]
 
 

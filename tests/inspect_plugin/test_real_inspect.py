@@ -39,7 +39,7 @@ def test_inspect_shows_our_numbers_beside_its_own(found: dict[str, Any]) -> None
     shown = score["metrics"]
     row = sy.measure(found["location"]).rows[0]
     assert row.interval is not None
-    assert shown["accuracy"] == shown["mean"] == pytest.approx(20 / 30)
+    assert shown["accuracy"] == shown["mean"] == pytest.approx(12 / 18)
     ours = {"low": row.interval.low, "high": row.interval.high, "stderr": row.standard_error}
     assert {end: shown[f"accuracy_{end}"] for end in ours} == {end: pytest.approx(value) for end, value in ours.items()}
     assert shown["accuracy_stderr"] == pytest.approx(shown["stderr"])  # Inspect's own
@@ -56,13 +56,13 @@ def test_epochs_are_reduced_before_or_counted_as_repeats(found: dict[str, Any]) 
     assert shown["accuracy"] == pytest.approx(reduced["metrics"]["accuracy"])
     assert (shown["accuracy_low"], shown["accuracy_high"]) == (pytest.approx(row.interval.low), pytest.approx(row.interval.high))
     assert reduced["metrics"]["accuracy_stderr"] == pytest.approx(shown["accuracy_stderr"])
-    by_epoch = math.sqrt(shown["accuracy"] * (1 - shown["accuracy"]) / 89)
+    by_epoch = math.sqrt(shown["accuracy"] * (1 - shown["accuracy"]) / 53)
     assert shown["accuracy_stderr"] > 1.1 * by_epoch
 
 
 def test_a_score_of_several_values_has_ours_for_each(found: dict[str, Any]) -> None:
     length, right = found["several"]
-    assert length["metrics"]["steelyard/mean_mean"] == pytest.approx((9 + 21 * 2) / 30)
+    assert length["metrics"]["steelyard/mean_mean"] == pytest.approx((9 + 9 * 2) / 18)
     assert {"steelyard/accuracy_accuracy", "steelyard/accuracy_accuracy_low"} <= set(right["metrics"])
 
 

@@ -77,7 +77,7 @@ def masked(page: str, format_: str) -> str:
     return NUMBER.sub("#", page)
 
 
-@pytest.mark.parametrize("name", [name for name in ASKED if name not in OF_THIS_MACHINE])
+@every("name", [name for name in ASKED if name not in OF_THIS_MACHINE])
 def test_a_page_is_as_it_was(name: str, answered: dict[str, Answered]) -> None:
     found = pages(name, answered[name])
     assert {*found} == {path.name for path in PAGES.glob(f"{name}.*")}, MEANT
@@ -92,7 +92,7 @@ def _as_it_was(file: str, page: str) -> None:
         pytest.fail(f"{file} is another page; {MEANT}\n{seen}")
 
 
-@pytest.mark.parametrize("name", FILES)
+@every("name", FILES)
 def test_a_file_is_as_it_was(name: str, written: dict[str, str]) -> None:
     ((file, page),) = other_files({name: written[name]}).items()
     _as_it_was(file, page)

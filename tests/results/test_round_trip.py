@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from cases import every
 from outside import asked
 from steelyard.render.formats import FORMATS, result_json
 from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, said_as
@@ -47,7 +48,7 @@ def _learning_curve() -> Result:
     return sy.learning_curve(Most(), X, y, sizes=[5, 8, 12, 20, 30], repeats=2, workers=1)
 
 
-@pytest.mark.parametrize("name", [*QUESTIONS, "measured_curve"])
+@every("name", [*QUESTIONS, "measured_curve"])
 def test_comes_back_equal(name: str, results: dict[str, Result]) -> None:
     found = results[name]
     said = json.loads(result_json(found))

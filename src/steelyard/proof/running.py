@@ -49,7 +49,8 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
     if not seen or not all(math.isfinite(p.found) and math.isfinite(p.error) for p in seen):
         raise ValueError("a share is missing or not finite")
     # equal but for their last bits, as p and 1 - p are: the first of them, on every processor
-    least, most = min(seen, key=lambda p: steady(p.found)), max(seen, key=lambda p: steady(p.found))
+    shown = [steady(p.found) for p in seen]
+    least, most = seen[shown.index(min(shown))], seen[shown.index(max(shown))]
     bad = 1 if claim.kind in UP_IS_BAD else -1
     widths = [p.width for p in seen if p.width is not None]
     many = len(seen)

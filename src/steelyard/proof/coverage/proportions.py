@@ -64,10 +64,10 @@ def coverage(side: str, method: str, setting: Setting, rng: np.random.Generator)
     """Every outcome of n items, at two thousand true shares."""
     import numpy as np
 
-    n, shares = int(setting["n"]), np.arange(1, TRIED) / TRIED
+    n, said, shares = int(setting["n"]), words(setting), np.arange(1, TRIED) / TRIED
     covered, width = binomial_coverage(lambda k: ends(method, side, k, n), n, shares)
     for share, found, wide in zip(shares, covered, width, strict=True):
-        yield Point(f"{words(setting)} p={share:g}", float(found), 0.0, float(wide))
+        yield Point(f"{said} p={share:g}", float(found), 0.0, float(wide))
 
 
 def ends(method: str, side: str, k: int, n: int) -> tuple[float, float]:
