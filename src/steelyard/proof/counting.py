@@ -23,7 +23,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 from steelyard.proof.claims import Band, Point, Setting, counted
 from steelyard.results.certificate import UP_IS_BAD
 
-CHANCE = 1e-4  # how seldom, in one comparison, a truth on the bound may look as bad; one of 20 quick grids if all lay on their bounds
+CHANCE = 1e-4  # how seldom, in one comparison, a truth on the bound may look as bad; one of 12 quick grids if all lay on their bounds
 FOUND = 0.9  # how often all runs find the error that fewer of them must not overlook
 MISSED = 0.02  # how often they may overlook it
 LEAST = 20  # runs of a setting, however clear it is: its width is compared with those of other methods
