@@ -199,7 +199,7 @@ def test_a_pattern_has_a_limit_even_if_nobody_gives_one(monkeypatch: pytest.Monk
     monkeypatch.setattr(matching, "SECONDS", 0.5)
     rows = [{"id": 1, "question": "q"}]
     table = {"name": "t", "data": rows, "input": "{question}", "scorer": "regex"}
-    with pytest.raises(sy.DataError, match=r"timeout: no score within 0.5 s"):
+    with pytest.raises(sy.DataError, match=r"1 of 1 items have no score \(1 x timeout: no score within 0.5 s\).*change the pattern"):
         sy.run({"task": table, "scorer": {"pattern": "^(a+)+$", "presence": True}}, lambda text: "a" * 40 + "!", name="m")
     assert matching.group_of("(b)", "abc", group=1) == "b", "the next one has a process of its own"
 

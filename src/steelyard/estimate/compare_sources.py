@@ -22,8 +22,9 @@ from steelyard.estimate.opening import (
     refuse_unfinished,
     settled,
     subset,
+    warn_disagreement,
 )
-from steelyard.estimate.pair_evidence import joint_evidence, pair_evidence, unpaired_evidence
+from steelyard.estimate.pair_evidence import joint_evidence, pair_evidence, scores_decide, unpaired_evidence
 from steelyard.estimate.paired_units import compare_units
 from steelyard.estimate.rows import DEALT
 from steelyard.infer.multiplicity import adjust, fisher_combined
@@ -193,6 +194,10 @@ def compare_sources(
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.range in OF_OUTCOMES)
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
+    scored = chosen.right_or_wrong and asked.own.range in OF_OUTCOMES and all(run.items.score is not None for run in runs)
+    if scored and all(scores_decide(run.items) for run in runs):
+        for run in runs:
+            warn_disagreement(run.items, warnings, f"{run.name}: ")
     if flips_out is not None and (len(runs) > 2 or asked.design == "unpaired"):
         raise UsageError("flips_out= needs two systems on the same items.", got="flips_out=", need="two systems on the same items")
     if len(runs) > 2:

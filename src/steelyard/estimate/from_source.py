@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.interval_names import OF_NUMBERS
 from steelyard.estimate.opening import (
+    disagreements,
     opened,
     own_direction,
     own_metric,
@@ -19,6 +20,7 @@ from steelyard.estimate.opening import (
     refuse_fractions,
     refuse_numeric_truth,
     refuse_unfinished,
+    warn_disagreement,
 )
 from steelyard.estimate.rows import (
     DEALT,
@@ -47,7 +49,7 @@ from steelyard.reference.run_notes import said_by_notes
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
-from steelyard.tally.design import from_codes, present, same_label, take
+from steelyard.tally.design import from_codes, present, take
 from steelyard.tally.rounding import rounding
 from steelyard.tally.sample import Sample, refuse_beyond
 from steelyard.tally.spelling import label_order, told_of_look_alikes
@@ -220,7 +222,8 @@ def measure_source(
         if not asked and metrics == [parse("mean")] and sample.binary_scores:
             metrics = [parse("accuracy")]
         rows, table = _measured(sample, metrics, settings, warnings)
-        warn_disagreement(sample, warnings)
+        if sample.binary_scores:
+            warn_disagreement(sample.items, warnings)
         slices = _slices(sample, metrics, settings, source.by)
         n, facts = sample.n, _facts(sample)
     rows = tuple(finish(row) for row in rows)
@@ -394,27 +397,9 @@ def _measured(
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:
             warn_about_labels(table, metrics, settings, warnings, whole)
-        if labelled and disagreements(sample) and any(metric.scored for metric in metrics):
+        if labelled and sample.binary_scores and disagreements(sample.items) and any(metric.scored for metric in metrics):
             return rows, None  # the score decided accuracy: the table of labels would answer otherwise
     return rows, table if sample.design.plain and sample.items.stratum is None else None
-
-
-def disagreements(sample: Sample) -> int:
-    """On how many items right-or-wrong scores and labels tell different stories."""
-    items = sample.items
-    if items.truth is None or items.prediction is None or not sample.binary_scores or items.score is None:
-        return 0
-    differ = same_label(items.truth, items.prediction) != (items.score == 1)
-    return int(differ.sum() if items.count is None else items.count[differ].sum())
-
-
-def warn_disagreement(sample: Sample, warnings: Warnings) -> None:
-    """Said once, for the whole."""
-    if many := disagreements(sample):
-        warnings.add(
-            f"score and labels disagree on right or wrong for {many} of {sample.items.total} items: "
-            "the score decides accuracy, the labels decide label metrics"
-        )
 
 
 def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[MeasuredSlice, ...]:

@@ -18,7 +18,7 @@ from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.results.base import Warnings
-from steelyard.tally.design import settle_missing, take
+from steelyard.tally.design import same_label, settle_missing, take
 from steelyard.tally.pairs import PairingReport, Pairs, agree_on_units, aligned, match, number_rows, settle_pairing
 from steelyard.tally.spelling import told_of_look_alikes
 
@@ -297,6 +297,23 @@ def subset(pairs: Pairs, items: Any) -> Pairs:
         len(items),
         names,
     )
+
+
+def disagreements(items: Items) -> int:
+    """On how many items scores of 0 and 1 and labels tell different stories of what is right; 0 where one of them is missing."""
+    if items.truth is None or items.prediction is None or items.score is None or not np.isin(items.score, (0.0, 1.0)).all():
+        return 0
+    differ = same_label(items.truth, items.prediction) != (items.score == 1)
+    return int(differ.sum() if items.count is None else items.count[differ].sum())
+
+
+def warn_disagreement(items: Items, warnings: Warnings, name: str = "") -> None:
+    """Said once of a run, for the whole."""
+    if many := disagreements(items):
+        warnings.add(
+            f"{name}score and labels disagree on right or wrong for {many} of {items.total} items: "
+            "the score decides accuracy, the labels decide label metrics"
+        )
 
 
 def check_names(names: Sequence[str], systems: int) -> None:

@@ -224,6 +224,11 @@ def _right(items: Items, metric: Metric, *, scored: bool) -> FloatArray:
     return np.asarray(metric.of_right(right))
 
 
+def scores_decide(items: Items) -> bool:
+    """Whether the scores, as far as they are known, say what is right: 0 and 1 do, a confidence or an overlap does not."""
+    return items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
+
+
 def right_or_wrong(items: Items) -> FloatArray:
     """1 for right, 0 for wrong, one per row; NaN where a score is missing."""
     return _right(items, ACCURACY, scored=True)

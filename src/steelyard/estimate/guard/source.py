@@ -17,7 +17,8 @@ from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
 from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_slices
 from steelyard.estimate.guard.slices import with_slices
-from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished
+from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished, warn_disagreement
+from steelyard.estimate.pair_evidence import scores_decide
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import ROLES, Items
@@ -80,6 +81,8 @@ def guard_source(
     if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:
         _refuse_other_direction(run, rule)
     metric = metric_of(rule.metric, run.items, rule.range)
+    if metric.right_or_wrong and run.items.score is not None and run.items.truth is not None:
+        warn_disagreement(run.items, warnings)
     rule = replace(rule, positive=own_positive([run.log], [metric], rule.positive))
     if recorded is not None:
         past = SystemItems("reference", outcomes.to_items(recorded))
@@ -370,12 +373,12 @@ def like_reference(items: Items, past: Items, metric: Metric) -> Items:
 
     Beside labels, a score that is not 0 or 1 (a confidence, an overlap) says nothing of right and wrong, as when it was recorded.
     """
-    if metric.right_or_wrong and items.truth is not None and items.score is not None:
-        known = items.score[~np.isnan(items.score)]
-        items = items if np.isin(known, (0.0, 1.0)).all() else replace(items, score=None)
+    labelled = items.truth is not None and items.prediction is not None
+    if metric.right_or_wrong and labelled and items.score is not None and not scores_decide(items):
+        items = replace(items, score=None)
     keep = _columns_of(past)
     lacking = keep - _columns_of(items)
-    if lacking == {"score"} and metric.right_or_wrong and items.truth is not None and items.prediction is not None:
+    if lacking == {"score"} and metric.right_or_wrong and labelled:
         return replace(items, probability=None)  # labels against recorded right or wrong: accuracy needs no more
     if lacking:
         raise DataError(

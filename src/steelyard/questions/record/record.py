@@ -16,8 +16,16 @@ from steelyard.estimate.guard.rates import pooled_rates
 from steelyard.estimate.guard.rule import is_better_higher, settle_ratio
 from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
-from steelyard.estimate.opening import SystemItems, default_metric, hold_to_own, own_direction, own_positive, refuse_unfinished
-from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong
+from steelyard.estimate.opening import (
+    SystemItems,
+    default_metric,
+    hold_to_own,
+    own_direction,
+    own_positive,
+    refuse_unfinished,
+    warn_disagreement,
+)
+from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong, scores_decide
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import Items
@@ -354,6 +362,8 @@ def _measured(
 def _settled(items: Items, metric: Metric, settings: MeasureOptions, warnings: Warnings, name: str) -> Items:
     """The run with nothing missing of what the metric needs: what is kept is what was counted."""
     own = Warnings()
+    if metric.right_or_wrong and items.score is not None and items.truth is not None:
+        warn_disagreement(items, own)
     settled = Sample(items, settings, own, needed=_needed(items, metric), counted=False).items
     warnings.extend(name + sentence for sentence in own)
     return settled
@@ -363,8 +373,7 @@ def _needed(items: Items, metric: Metric) -> tuple[str, ...]:
     """The columns that matter: scores of 0 and 1 decide right and wrong where there are any, labels elsewhere."""
     if not metric.right_or_wrong:
         return (*metric.needs, "group")
-    scored = items.score is not None and bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
-    return ("score", "group") if scored or items.truth is None else ("truth", "prediction", "group")
+    return ("score", "group") if scores_decide(items) or items.truth is None else ("truth", "prediction", "group")
 
 
 def _kept_columns(items: Items, metric: Metric) -> Items:

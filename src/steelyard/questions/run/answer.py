@@ -26,7 +26,7 @@ from steelyard.questions.guard.check import check
 from steelyard.questions.measure.measure import measure
 from steelyard.questions.run.baseline import NOBODY, Baseline, comparable
 from steelyard.questions.run.candidates import calls_of, judged_together
-from steelyard.questions.run.session import LEVEL, RANGE_IN_TASK, WEIGHT, UntilDecided, UntilNarrow
+from steelyard.questions.run.session import LEVEL, NO_SCORE, RANGE_IN_TASK, WEIGHT, UntilDecided, UntilNarrow
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import RunNotes, journal_path, rows_paths, write_run
@@ -133,12 +133,14 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
         for row in rows:
             if row["error"] is not None:
                 kinds[row["error"]] = kinds.get(row["error"], 0) + 1
+    unscored = all(kind.startswith(NO_SCORE) for kind in kinds)  # the answers are there: asking again would not help
     shown = "; ".join(f"{many} x {kind}" for kind, many in sorted(kinds.items(), key=lambda one: -one[1])[:3])
+    again = "change the pattern or the scorer: asking again would take as long" if unscored else "the same command asks only those again"
     return DataError(
-        f"{failed:,} of {asked:,} items have no answer ({shown}).",
+        f"{failed:,} of {asked:,} items have no {'score' if unscored else 'answer'} ({shown}).",
         got=f"{failed:,} of {asked:,} failed ({shown})",
-        need="an answer to every item",
-        hint="the same command asks only those again"
+        need="a score for every item" if unscored else "an answer to every item",
+        hint=again
         + ("; missing='drop' leaves them out" if held.wish.missing == "error" else "")
         + "; missing='wrong' counts them as wrong",
     )

@@ -32,6 +32,7 @@ from steelyard.tally.design import worst_score
 
 WEIGHT = "weight"  # the column of rows whose items were not all asked alike
 ROOM = 1024  # items that there is room for at first
+NO_SCORE = "timeout: no score"  # how the error of an item begins whose scorer did not come to an end
 RANGE_IN_TASK = "range = [LOW, HIGH] in the task, or missing='drop'"
 LEVEL = 0.95  # of intervals that hold whenever one stops
 
@@ -381,7 +382,7 @@ class RunSession:
         try:
             return answer, self._score(case, answer)
         except TooSlow as slow:
-            return replace(answer, error=f"timeout: no score within {slow.seconds:g} s"), None
+            return replace(answer, error=f"{NO_SCORE} within {slow.seconds:g} s"), None
 
     def _score(self, case: Case, answer: Answer) -> Scored:
         scorer = self.prepared.scorer

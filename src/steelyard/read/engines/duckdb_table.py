@@ -338,6 +338,8 @@ class EngineTable:
         try:
             answer = allowance.watched(self._con if con is None else con, f"reading {what}", query)
         except duckdb.Error as error:
+            if self._unchanged is not None:
+                self._unchanged()  # a file that is gone or another one meanwhile is the cause, whatever DuckDB says of it
             fault = SourceError(f"cannot read {what}", got=useful_line(error), need="a readable table")
             raise too_little(error, what) or fault from None
         if self._unchanged is not None:

@@ -34,16 +34,17 @@ def read_parquet(files: Sequence[Opened], wanted: Callable[[str], bool] = lambda
     """The table of one or several Parquet files, united by column name, with the keys of their partitions; and warnings."""
     import duckdb
 
+    def unchanged() -> None:
+        for file in files:
+            file.check_unchanged()
+
     con = connect([os.path.abspath(file.plain) for file in files])
     try:
         schemas = [_schema(con, file) for file in files]
     except duckdb.Error as error:
         con.close()
+        unchanged()
         raise _unreadable(files, error) from None
-
-    def unchanged() -> None:
-        for file in files:
-            file.check_unchanged()
 
     several = len(files) > 1
     for file, schema in zip(files, schemas, strict=True):
