@@ -54,12 +54,11 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
 def test_the_command_and_python_know_the_same_options(declared: str, verb: str) -> None:
     options = import_module(f"steelyard.options.{declared}").OPTIONS
     parameters = inspect.signature(getattr(sy, verb)).parameters
-    names = {option.parameter for option in options if not option.command}
+    names = {option.parameter for option in options if option.in_signature}
     through = {*SOURCE_KEYWORDS, *OF_MODELS, "positive"} if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set()
     assert sorted(names - {*parameters} - through) == [], "options without a parameter"
     keywords = {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
-    beside = {option.parameter for option in options if option.command}  # what a command does after its answer, Python may do too
-    assert sorted(keywords - names - beside) == [], "parameters without an option"
+    assert sorted(keywords - names) == [], "parameters without an option"
 
 
 @every(("declared", "verb"), VERBS.items())
@@ -67,7 +66,7 @@ def test_a_default_is_the_same_in_both(declared: str, verb: str) -> None:
     """The command passes on what was given alone: for the rest Python's default holds, and help must not promise another."""
     defaults = keyword_defaults(getattr(sy, verb))
     for option in import_module(f"steelyard.options.{declared}").OPTIONS:
-        if option.default is not None and not option.command:
+        if option.default is not None and option.in_signature:
             read = READERS[option.kind](option.default, "") if option.kind in READERS else option.default
             assert read == defaults[option.name], option.name
 

@@ -200,7 +200,7 @@ def test_even_an_unforeseen_fault_costs_no_verdict(monkeypatch: pytest.MonkeyPat
     def falls(*_: object, **__: object) -> None:
         raise RuntimeError("never thought of")
 
-    monkeypatch.setattr("steelyard.questions.history.keep.keep_run", falls)
+    monkeypatch.setattr("steelyard.estimate.past.keeping.add_runs", falls)
     assert code([*WORSE, "--history", URL]) == 1
     out, err = capfd.readouterr()
     assert out.startswith("REGRESSION")
@@ -249,7 +249,7 @@ def healthy_runs(text: str) -> int:
     ("words", "said"),
     [
         (["history"], "No history configured"),
-        (["history", "--history", URL], "no such file"),
+        (["history", "--history", URL], "No history at sqlite:///runs.db"),
         (["history", "--history", URL, "--drift"], "--drift needs --task and --model."),
         (["history", "--history", URL, "--drift", "--export", "a.csv"], "--drift and --export"),
         (["history", "--history", "postgresql://a:hunter2@127.0.0.1:1/b"], "Cannot use the history postgresql://127.0.0.1:1/b"),

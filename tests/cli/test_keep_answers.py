@@ -165,5 +165,5 @@ def test_a_run_keeps_answers_only_of_the_rows_that_it_writes(steelyard: Any) -> 
     asked = ("run", "task.toml", "--model", "command:cat", "--name", "m", *HISTORY, "--keep-answers")
     found = steelyard(*asked)
     assert found.code == 3
-    assert "--keep-answers needs -o" in found.err
+    assert "--keep-answers needs --output" in found.err
     assert not Path("runs.db").exists()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, Given, refuse_given, verb_command
-from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere_to_keep
+from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere
 from steelyard.errors import UsageError
 from steelyard.options.check import OPTIONS
 
@@ -31,7 +31,7 @@ def check(source: str | None, given: Given) -> None:
       steelyard check --suite suite.toml --format markdown
     """
     if given["keep_answers"]:
-        refuse_nowhere_to_keep(given)
+        refuse_nowhere(given)
     facts: dict[str, Any] | None
     if given["suite"] is not None:
         result, facts = _suite(given)

@@ -400,7 +400,7 @@ class Given(dict[str, Any]):
         return {
             option.turns_off or option.name: _as_python(option, self[option.name])
             for option in self.declared
-            if not (option.command or option.python_alone)
+            if not (option.terminal or option.elsewhere or option.afterwards or option.python_alone)
             and (not names or option.name in names)
             and self.context.get_parameter_source(option.name) not in (None, ParameterSource.DEFAULT)
         }

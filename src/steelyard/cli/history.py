@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from steelyard.cli.command import CommandGroup, Given, refuse_given, verb_command
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options.history import DOES, OPTIONS, USED
-from steelyard.options.option import RUN_KEYWORDS
+from steelyard.options.option import RUN_KEYWORDS, refuse_nowhere_to_keep
 
 TABLES = (".csv", ".jsonl")
 
@@ -123,24 +123,16 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     where = {name: facts.pop(name, given[name]) for name in ("config", "directory")}  # a suite file may name its own
     if given["history"] is None and not configured(where["config"]):
         return
-    try:
-        from steelyard.questions.history.keep import keep_run
+    from steelyard.estimate.past.keeping import keep
 
-        _, warnings = keep_run(result, history=given["history"], keep_answers=bool(given["keep_answers"]), **where, **facts)
-    except SteelyardError as fault:
-        warnings = [f"the run was not stored in the history: {fault}"]
-    except Exception as fault:  # whatever it is, it must not cost the verdict
-        warnings = [f"the run was not stored in the history: {type(fault).__name__}: {fault}"]
-    for warning in warnings:
+    for warning in keep(result, history=given["history"], keep_answers=bool(given["keep_answers"]), **where, **facts):
         click.echo(f"warning: {_plain(warning)}", err=True)
 
 
-def refuse_nowhere_to_keep(given: Given) -> None:
-    """Answers are kept in a history; without one there is nowhere to keep them."""
-    if (given["history"] or "none").strip().lower() == "none" and not configured(given["config"]):
-        raise UsageError(
-            "--keep-answers needs a history to keep them in.", got="no history", need="a history", hint="--history sqlite:///runs.db"
-        )
+def refuse_nowhere(given: Given) -> None:
+    """Answers are kept in a history, named or configured; without one there is nowhere to keep them."""
+    if not configured(given["config"]):
+        refuse_nowhere_to_keep(given["history"])
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import INPUT, Given, verb_command
-from steelyard.cli.history import about_run, keep_in_history, refuse_nowhere_to_keep
+from steelyard.cli.history import about_run, keep_in_history, refuse_nowhere
 from steelyard.options.record import OPTIONS
 
 
@@ -29,7 +29,7 @@ def record(sources: tuple[str, ...], given: Given) -> None:
     from steelyard.questions.record.record import record as ask
 
     if given["keep_answers"]:
-        refuse_nowhere_to_keep(given)
+        refuse_nowhere(given)
     result = ask(*sources, **given.keywords())
     given.answer(result)
     keep_in_history(result, given, sources=sources, **about_run(given))

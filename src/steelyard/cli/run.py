@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, Given, refuse_given, verb_command
-from steelyard.cli.history import keep_in_history, refuse_nowhere_to_keep
+from steelyard.cli.history import keep_in_history, refuse_nowhere
 from steelyard.errors import UsageError
-from steelyard.options.run import OPTIONS
+from steelyard.options.run import OPTIONS, refuse_answers_without_rows
 
 OF_DECIDED_SUITES = ("until", "stop", "max_calls", "max_cost")
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
@@ -41,14 +41,9 @@ def run(task: str | None, given: Given) -> None:
     """
     suite = given["suite"] is not None
     if given["keep_answers"]:
-        refuse_nowhere_to_keep(given)
-        if not suite and given["output"] is None and not given["dry_run"]:
-            raise UsageError(
-                "--keep-answers needs -o: the history takes the answers from the rows of the run.",
-                got="no -o",
-                need="a file for the rows",
-                hint="-o out.jsonl",
-            )
+        refuse_nowhere(given)
+        if not suite and not given["dry_run"]:
+            refuse_answers_without_rows(given["output"])
     if not suite:
         from steelyard.cli.check import refuse_night
 

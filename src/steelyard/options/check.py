@@ -18,7 +18,12 @@ OPTIONS = (
     ),
     Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
     Option(name="value", type=float, help="A single score instead of a run."),
-    Option(name="suite", command=True, kind="file", help="TOML file of several checks; gives one verdict, corrected for their number."),
+    Option(
+        name="suite",
+        elsewhere="check_suite.path",
+        kind="file",
+        help="TOML file of several checks; gives one verdict, corrected for their number.",
+    ),
     *NIGHT,
     Option(name="metric", metavar="NAME", takes="metric", help="Metric to compare.  [default: the reference's]"),
     Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
@@ -82,7 +87,7 @@ OPTIONS = (
     ),
     Option(
         name="fail_on",
-        command=True,
+        terminal="exit code",
         choices=("inconclusive", "regression"),
         default="inconclusive",
         help="With 'regression', an inconclusive check exits 0.",
@@ -103,14 +108,14 @@ OPTIONS = (
     *LOG_PARTS,
 )
 
-# In Python, where a suite is another function, and whoever asks for it keeps the run.
-IN_PYTHON = (*(replace(option, required=option.required or option.name in ("task", "model")) for option in OPTIONS), *KEPT)
-# Of a suite, in Python: the file is an argument of the command, and the command keeps the answer itself.
+# In Python, where a suite is another function.
+IN_PYTHON = (*(replace(option, required=option.required or option.name in ("task", "model")) for option in OPTIONS),)
+# Of a suite, in Python.
 SUITE = (
     Option(name="path", takes="path", required=True, python_alone=ARGUMENT, help="The suite file, TOML."),
     *(option for option in OPTIONS if option.name in ("directory", "config", "seed")),
     *KEPT,
-    *(replace(option, command=False) for option in NIGHT),
+    *(replace(option, elsewhere="") for option in NIGHT),
     Option(
         name="today", takes="date", python_alone="for reports of another day", help="The day by which entries are stale.  [default: today]"
     ),

@@ -23,18 +23,23 @@ from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 OPTIONS = (
     Option(
         name="flips",
-        command=True,
+        elsewhere="JointCounts.flips",
         metavar="B,L,G,N",
         help="Counts instead of sources: items that both got right, only the baseline, only the candidate, neither.",
     ),
     Option(
         name="counts",
-        command=True,
+        elsewhere="Counts.of",
         metavar="K/N",
         repeat=True,
         help="Counts on different items instead of sources; give it twice: baseline, then candidate.",
     ),
-    Option(name="wins", command=True, metavar="W,T,L", help="Preference counts: how often the candidate won, tied, lost."),
+    Option(
+        name="wins",
+        elsewhere="compare_preferences.wins",
+        metavar="W,T,L",
+        help="Preference counts: how often the candidate won, tied, lost.",
+    ),
     Option(
         name="metric",
         metavar="NAME",
@@ -97,8 +102,13 @@ OPTIONS = (
     ),
     PRIOR_SCALE,
     Option(name="flips_out", kind="output", help="Write all items that changed to a CSV file."),
-    Option(name="cd_out", command=True, kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."),
-    Option(name="details", command=True, switch=True, help="Also print standard errors."),
+    Option(
+        name="cd_out",
+        elsewhere="rank.cd_out",
+        kind="output",
+        help="Write the critical-difference diagram of a leaderboard over --by as SVG.",
+    ),
+    Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
 )
 
 # What may be said of bare counts, which have no items: any other option about items is a mistake, not something to pass over.

@@ -9,23 +9,23 @@ METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-
 OPTIONS = (
     Option(
         name="data",
-        command=True,
+        elsewhere="compare_learners.X",
         kind="input",
         metavar="SOURCE",
         required=True,
         help="Table with one row per item: CSV, JSON Lines, Parquet ... or - for standard input.",
     ),
-    Option(name="target", command=True, metavar="COLUMN", required=True, help="Column to predict."),
+    Option(name="target", elsewhere="compare_learners.y", metavar="COLUMN", required=True, help="Column to predict."),
     Option(
         name="features",
-        command=True,
+        elsewhere="compare_learners.X",
         metavar="COLUMN",
         repeat=True,
         help="Columns to learn from; repeat or join by commas.  [default: all others]",
     ),
     Option(
         name="group",
-        command=True,
+        elsewhere="compare_learners.groups",
         metavar="COLUMN",
         help="Column that groups items that belong together; a group is never split between training and test. 'none': no groups.",
     ),

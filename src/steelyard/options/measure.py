@@ -24,11 +24,11 @@ from steelyard.options.option import (
 )
 
 OPTIONS = (
-    Option(name="counts", command=True, metavar="K/N", help="Counts instead of a source: 85/100 means 85 right out of 100."),
-    Option(name="tp", command=True, type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
-    Option(name="fp", command=True, type=int, least=0, help="False positives."),
-    Option(name="fn", command=True, type=int, least=0, help="False negatives."),
-    Option(name="tn", command=True, type=int, least=0, help="True negatives, for metrics that need them."),
+    Option(name="counts", elsewhere="Counts.of", metavar="K/N", help="Counts instead of a source: 85/100 means 85 right out of 100."),
+    Option(name="tp", elsewhere="Counts.binary", type=int, least=0, help="True positives, with --fp and --fn, instead of a source."),
+    Option(name="fp", elsewhere="Counts.binary", type=int, least=0, help="False positives."),
+    Option(name="fn", elsewhere="Counts.binary", type=int, least=0, help="False negatives."),
+    Option(name="tn", elsewhere="Counts.binary", type=int, least=0, help="True negatives, for metrics that need them."),
     Option(
         name="metric",
         kind="list",
@@ -60,12 +60,12 @@ OPTIONS = (
     ),
     Option(
         name="about",
-        command=True,
+        elsewhere="every_eval_ever.about",
         metavar="KEY=VALUE",
         repeat=True,
         help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
     ),
-    Option(name="details", command=True, switch=True, help="Also print standard errors."),
+    Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
 )
 
 BELIEVED = ("bayes", "hdi")  # ends of a posterior

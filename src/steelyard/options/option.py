@@ -16,6 +16,14 @@ from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
 
 REQUIRED = object()  # of a parameter without a default
+# Why an option is about the terminal alone. Whatever has none of these reasons, Python has too.
+TERMINAL = {
+    "output": "where the answer is written and in which format; Python is given the answer itself",
+    "printing": "what is printed of the answer and around it; Python is given all of it",
+    "exit code": "what the shell is told",
+    "browser": "a page is opened for somebody who looks",
+    "server": "`serve` answers browsers until it is stopped; no call of Python returns from it",
+}
 _FLAG = late_pattern(r"(?<![\w-])--([a-z][a-z-]*)")
 _TOLD_TO_TYPE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
 
@@ -35,10 +43,11 @@ class Option:
     is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python,
-    where that is another. flag: how it is typed, where that is not its name with dashes. command: it is about the command alone
-    (what is printed and where it goes, counts instead of a source), so that Python has no such parameter. python_alone: why only
-    Python has it. takes: the kind of value that Python takes, a name of `TAKEN`, where it does not follow from the rest: an array
-    beside the name of a column, an open history beside the address of one.
+    where that is another. flag: how it is typed, where that is not its name with dashes. terminal: one of TERMINAL, why Python
+    has no such parameter. elsewhere: where Python has it, if not as a keyword of the verb: a function of the package with its
+    parameter (check_suite.series), or what makes the data (Counts.of). afterwards: Python does it before it returns, the command
+    when its answer is printed. python_alone: why only Python has it. takes: the kind of value that Python takes, a name of `TAKEN`,
+    where it does not follow from the rest: an array beside the name of a column, an open history beside the address of one.
     """
 
     name: str
@@ -53,7 +62,9 @@ class Option:
     turns_off: str = ""
     repeat: bool = False
     required: bool = False
-    command: bool = False
+    terminal: str = ""
+    elsewhere: str = ""
+    afterwards: bool = False
     python_alone: str = ""
     kind: str = ""
     least: int | None = None
@@ -69,6 +80,11 @@ class Option:
     def parameter(self) -> str:
         """The keyword of Python that it sets."""
         return self.turns_off or self.name
+
+    @property
+    def in_signature(self) -> bool:
+        """Whether it is a keyword of the function of its verb."""
+        return not (self.terminal or self.elsewhere)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,13 +194,13 @@ DRAWS = Option(name="draws", type=int, default=10_000, help="Number of bootstrap
 NIGHT = (
     Option(
         name="series",
-        command=True,
+        elsewhere="check_suite.series",
         metavar="NAME",
         help="With --suite: the series of nights this run belongs to; 'none': it is no night.  [default: budget.series in the suite]",
     ),
     Option(
         name="night",
-        command=True,
+        elsewhere="check_suite.night",
         metavar="ID",
         help="With --suite: what tells this night from others; the same again is a retry.  [default: the CI run, else the files]",
     ),
@@ -232,32 +248,23 @@ HISTORY = Option(
     name="history",
     kind="input",
     metavar="URL",
-    command=True,
+    takes="text",
+    afterwards=True,
     help="Database to keep the run in: sqlite:///runs.db or postgresql://host/db; 'none' keeps nothing.  [default: from steelyard.toml]",
+    python="Database to keep the run in: sqlite:///runs.db or postgresql://host/db; what could not be kept is a warning of the answer."
+    "  [default: none, nothing is kept]",
 )
 
 KEEP_ANSWERS = Option(
     name="keep_answers",
     switch=True,
-    command=True,
+    afterwards=True,
     help="With a history, also keep excerpts of each item's prompt and answer; steelyard history --drop-answers removes them.",
+    python="With a history, also keep excerpts of each item's prompt and answer; `drop_answers` removes them.",
 )
 
 ARGUMENT = "an argument of the command"
-KEPT = (  # where Python keeps a run itself; a command keeps what it has answered
-    Option(
-        name="history",
-        takes="text",
-        python_alone="a command keeps its own answer",
-        help="Database to keep the run in, with its items: sqlite:///runs.db or postgresql://host/db.",
-    ),
-    Option(
-        name="keep_answers",
-        switch=True,
-        python_alone="a command keeps its own answer",
-        help="With a history, also keep excerpts of each item's prompt and answer.",
-    ),
-)
+KEPT = (HISTORY, KEEP_ANSWERS)
 
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_DECLARED = {option.name: option for option in SOURCE_OPTIONS}
@@ -348,7 +355,7 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
     """
 
     def later(verb: Verb) -> Verb:
-        declared = {each.parameter: each for each in options if not each.command}
+        declared = {each.parameter: each for each in options if not (each.terminal or each.elsewhere)}
         code = verb.__code__
         names = code.co_varnames[: code.co_argcount]
         reads = bool(code.co_flags & 8) and "columns" in code.co_varnames  # 8: it takes any keyword, and says how a source is read by them
@@ -679,6 +686,17 @@ def check_kinds(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name in declared:
             check_kind(declared[name], name, value)
+
+
+def refuse_nowhere_to_keep(history: str | None) -> None:
+    """Answers are kept in a history; without one there is nowhere to keep them.
+
+    >>> refuse_nowhere_to_keep("sqlite:///runs.db")
+    """
+    if (history or "none").strip().lower() == "none":
+        raise UsageError(
+            "keep_answers=True needs a history to keep them in.", got="no history", need="a history", hint="history='sqlite:///runs.db'"
+        )
 
 
 def check_kind(option: Option, name: str, value: Any) -> None:

@@ -28,7 +28,7 @@ EVERY = 32  # items between two looks: performance falls when it exceeds a tenth
 OPTIONS = (
     Option(
         name="model",
-        command=True,
+        elsewhere="run.models",
         kind="input",
         metavar="MODEL",
         repeat=True,
@@ -137,11 +137,11 @@ OPTIONS = (
         help="Price per million tokens, to compute the cost; once, or once per model.",
     ),
     Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
-    Option(name="suite", command=True, kind="file", help="Suite file: run and check everything in it; gives one verdict."),
+    Option(name="suite", elsewhere="run_suite.path", kind="file", help="Suite file: run and check everything in it; gives one verdict."),
     *NIGHT,
     Option(
         name="stop",
-        command=True,
+        elsewhere="run_suite.stop",
         choices=("first", "all"),
         default="first",
         help="With --suite and --until decided: end at the first regression, or decide every task.",
@@ -149,7 +149,7 @@ OPTIONS = (
     Option(name="output", short="-o", kind="output", help="Where to write the rows, one JSON object per line."),
     Option(
         name="answer_",
-        command=True,
+        terminal="output",
         flag="--answer",
         kind="output",
         repeat=True,
@@ -157,7 +157,7 @@ OPTIONS = (
     ),
     Option(
         name="fail_on",
-        command=True,
+        terminal="exit code",
         choices=("inconclusive", "regression"),
         default="inconclusive",
         help="With 'regression', an inconclusive verdict exits 0.",
@@ -182,7 +182,7 @@ OPTIONS = (
 
 # Of a suite that is run, in Python.
 IN_SUITE = tuple(
-    replace(option, command=False) for option in OPTIONS if option.name in ("until", "stop", "max_calls", "max_cost", "progress")
+    replace(option, elsewhere="") for option in OPTIONS if option.name in ("until", "stop", "max_calls", "max_cost", "progress")
 )
 
 
@@ -343,6 +343,17 @@ def settle_run(
         rule=_rule(rule),
         strata=strata,
     )
+
+
+def refuse_answers_without_rows(output: object) -> None:
+    """The history takes answers from the rows of a run, which are written to a file."""
+    if output is None:
+        raise UsageError(
+            "keep_answers=True needs output=: the history takes the answers from the rows of the run.",
+            got="no output=",
+            need="a file for the rows",
+            hint="output='out.jsonl'",
+        )
 
 
 def _scale(scale: float, models: int, decided: bool) -> float:

@@ -62,7 +62,7 @@ COMMON_OPTIONS = (
     ),
 )
 OPTIONS = (
-    Option(name="check", command=True, switch=True, help="Check two or more finished parts for items they share."),
+    Option(name="check", elsewhere="check_split", switch=True, help="Check two or more finished parts for items they share."),
     *SPLIT_OPTIONS[:4],
     *COMMON_OPTIONS,
     *SPLIT_OPTIONS[4:],
@@ -72,7 +72,7 @@ OPTIONS = (
         flag="--answer",
         kind="output",
         repeat=True,
-        command=True,
+        terminal="output",
         metavar="FILE",
         help="Also write the answer to this file; its extension sets the format. Repeatable.",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number, warn_of_drift
 from steelyard.estimate.guard.rule import (
     GuardRule,
@@ -21,7 +21,7 @@ from steelyard.estimate.guard.rule import (
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.options.check import IN_PYTHON
-from steelyard.options.option import documented, number
+from steelyard.options.option import documented, number, refuse_nowhere_to_keep
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
@@ -33,7 +33,8 @@ from steelyard.results.verdict import Verdict
     IN_PYTHON,
     "a Verdict",
     source="The run, as in `measure`. Default: none, a bare `value` is checked.",
-    history="Database to keep the run in; a regression then shows what the reference answered, if that was kept. Default: none.",
+    history="Database to keep the run in: sqlite:///runs.db or postgresql://host/db; a regression then shows what the reference "
+    "answered, if that was kept. Default: none, nothing is kept.",
 )
 def check(
     source: Any = None,
@@ -78,10 +79,8 @@ def check(
     value of this column is judged beside the whole, so that a loss in one of them is a regression even where gains elsewhere
     hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
     """
-    if keep_answers and history is None:
-        raise UsageError(
-            "keep_answers=True needs a history to keep them in.", got="no history", need="a history", hint='history="sqlite:///runs.db"'
-        )
+    if keep_answers:
+        refuse_nowhere_to_keep(history)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
     asked["recovery"] = recovery
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}
@@ -171,22 +170,19 @@ def check(
         verdict = watch_rates(verdict, entry, notes.counts)
     if history is None:
         return verdict
-    where: dict[str, Any] = {"history": history, "config": config}
-    read_from = {"sources": [] if source is None else [source], "columns": columns, "protocol": protocol, "directory": directory}
-    return _kept(verdict, where, {**read_from, "keep_answers": keep_answers})
-
-
-def _kept(verdict: Verdict, where: Mapping[str, Any], facts: Mapping[str, Any]) -> Verdict:
-    """The verdict with what the reference answered, its run kept in the history; what could not be kept is a warning."""
+    from steelyard.estimate.past.keeping import with_kept
     from steelyard.questions.history.answers import with_reference_answers
-    from steelyard.questions.history.keep import keep_run
 
-    shown = with_reference_answers(verdict, **where)
-    try:
-        _, warnings = keep_run(verdict, **where, **facts)
-    except SteelyardError as fault:
-        warnings = [f"the run was not stored in the history: {fault}"]
-    return replace(shown, warnings=(*shown.warnings, *warnings))
+    return with_kept(
+        with_reference_answers(verdict, history=history, config=config),
+        history=history,
+        config=config,
+        directory=directory,
+        sources=[] if source is None else [source],
+        columns=columns,
+        protocol=protocol,
+        keep_answers=keep_answers,
+    )
 
 
 def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched: str) -> Mapping[str, str] | None:

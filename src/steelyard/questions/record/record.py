@@ -32,7 +32,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import documented
+from steelyard.options.option import documented, refuse_nowhere_to_keep
 from steelyard.options.record import OPTIONS
 from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, wish_of, with_direction
 from steelyard.reference import outcomes
@@ -163,6 +163,8 @@ def record(
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     by: str | Sequence[str] | None = None,
     config: str | os.PathLike[str] | None = None,
+    history: str | None = None,
+    keep_answers: bool = False,
     **columns: Any,
 ) -> Recorded:
     """Record one or several runs of a model as the reference for a task.
@@ -173,6 +175,9 @@ def record(
     `check` with the weaker unpaired test. by keeps the slice of every item, so that later checks are sliced alike whatever their
     runs say. The other numbers are written into the entry.
     """
+    if keep_answers:
+        refuse_nowhere_to_keep(history)
+    read_from = {"sources": sources, "columns": columns, "protocol": protocol, "config": config, "directory": directory}
     if not sources:
         raise UsageError("No run to record.", got="no source", need="at least one run")
     _refuse_twice(sources)
@@ -221,7 +226,12 @@ def record(
     entry = replace(entry, rates=pooled_rates(notes), sums="/".join(ratio) if ratio is not None and noted else None)
     entry, said = stored(entry, found.kept, place, before)
     warnings.extend(said)
-    return _told(entry, place, before, settings, warnings)
+    done = _told(entry, place, before, settings, warnings)
+    if history is None:
+        return done
+    from steelyard.estimate.past.keeping import with_kept
+
+    return with_kept(done, history=history, keep_answers=keep_answers, **read_from)
 
 
 def _noted_direction(notes: Sequence[RunNotes], metric: str | None, place: ReferenceLocation) -> bool | None:

@@ -17,8 +17,8 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
-from steelyard.options.option import documented, keywords_of, refuse_unknown, whole
-from steelyard.options.run import EVERY, OF_MODELS, OPTIONS, RunOptions, settle_run
+from steelyard.options.option import documented, keywords_of, refuse_nowhere_to_keep, refuse_unknown, whole
+from steelyard.options.run import EVERY, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
@@ -160,6 +160,8 @@ def run(
     progress: Watcher | None = None,
     verdict: bool = False,
     dry_run: bool = False,
+    history: str | None = None,
+    keep_answers: bool = False,
     **asking: Any,
 ) -> Evaluation | DryRun:
     """Ask a model all items of a task, or as many as it takes, and say how good it is and whether it has become worse.
@@ -179,6 +181,10 @@ def run(
     per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
     tokens).
     """
+    if keep_answers:
+        refuse_nowhere_to_keep(history)
+        if not dry_run:
+            refuse_answers_without_rows(output)
     if not models:
         raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
     wish = settle_run(
@@ -235,7 +241,11 @@ def run(
             next(steps)
     except StopIteration as end:
         found: Evaluation | DryRun = end.value
+    if history is None or not isinstance(found, Evaluation):
         return found
+    from steelyard.estimate.past.keeping import with_kept
+
+    return with_kept(found, history=history, keep_answers=keep_answers, config=config, directory=directory, spec=spec)
 
 
 def say_before(courses: Sequence[RunSession], progress: Watcher | None) -> None:

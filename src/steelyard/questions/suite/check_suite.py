@@ -19,7 +19,7 @@ from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
 from steelyard.options.check import SUITE
-from steelyard.options.option import RUN_KEYWORDS, documented
+from steelyard.options.option import RUN_KEYWORDS, documented, refuse_nowhere_to_keep
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
@@ -83,17 +83,11 @@ def check_suite(
 
 def _kept(suite: Suite, history: str, facts: Mapping[str, Any] | None, *, keep_answers: bool) -> Suite:
     """The suite with what the references answered, its runs kept in the history, where a night has not done so already."""
+    from steelyard.estimate.past.keeping import with_kept
     from steelyard.questions.history.answers import with_reference_answers
-    from steelyard.questions.history.keep import keep_run
 
     suite = with_reference_answers(suite, history=history)
-    if facts is None:
-        return suite
-    try:
-        _, warnings = keep_run(suite, history=history, keep_answers=keep_answers, **facts)
-    except SteelyardError as fault:
-        warnings = [f"the runs were not stored in the history: {fault}"]
-    return replace(suite, warnings=(*suite.warnings, *warnings))
+    return suite if facts is None else with_kept(suite, history=history, keep_answers=keep_answers, **facts)
 
 
 def suite_and_sources(
@@ -117,6 +111,9 @@ def suite_and_sources(
     """
     read = read_suite(path, directory=directory, config=config)
     guards, where, warnings = read.guards, read.where, read.warnings
+    if keep_answers and history is None:  # a night is kept where the configuration says
+        own = where["config"]
+        refuse_nowhere_to_keep(find_config(Path.cwd(), None if own is None else Path(own)).history)
     if together is not None:
         if (read.budget is not None or night is not None) and series != "none":
             raise UsageError(
