@@ -16,7 +16,7 @@ import pytest
 
 import steelyard as sy
 from cases import every
-from steelyard.options.option import TAKEN, Option, check_kind, declared_of
+from steelyard.options.option import SOURCE_KEYWORDS, TAKEN, Option, check_kind, declared_of
 
 FUNCTIONS = {name: one for name in sy.__all__ if isinstance(one := getattr(sy, name), FunctionType)}
 READERS = {"read_task"}  # takes nothing but what it reads
@@ -52,6 +52,7 @@ RIGHT: dict[str, set[str]] = {
     "seed": {"number"},
     "drop": {"number", "nan", "text"},
     "pair": {"list", "array"},
+    "fraction": {"list", "array"},
     "list": {"list", "array"},
     "names of systems": {"list", "array"},
     "ratio": {"text", "list"},
@@ -82,6 +83,14 @@ OF_THE_KIND: dict[str, Any] = {
     "choice": None,
     "anything": "none.csv",
 }
+
+
+def test_nothing_is_declared_that_cannot_be_given() -> None:
+    """A keyword that is let through because it is declared, and then is no parameter, ends in a TypeError."""
+    for name, verb in FUNCTIONS.items():
+        shapes = inspect.signature(verb).parameters
+        if "columns" in shapes and shapes["columns"].kind is inspect.Parameter.VAR_KEYWORD:
+            assert {*declared_of(verb)} <= {*shapes, *SOURCE_KEYWORDS, "positive"}, name
 
 
 def parameters(verb: Callable[..., Any]) -> Iterator[tuple[str, Option]]:

@@ -779,6 +779,7 @@ TAKEN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "seed": (_is_whole, "a whole number of 0 or more, or None to draw one"),
     "drop": (lambda value: _is_text(value) or _is_number(value), "a number, or a share such as '5%'"),
     "pair": (is_list, "two numbers"),
+    "fraction": (is_list, "(k, n), k of n relevant items, 0 <= k <= n"),
     "list": (is_list, "a list"),
     "names of systems": (lambda value: is_list(value) and hasattr(value, "__len__"), "a list"),
     "ratio": (lambda value: isinstance(value, str | list | tuple), "two column names, above and below the line"),
@@ -805,16 +806,18 @@ ONE_OR_MORE = ("text", "number", "bare number", "choice", "switch", "secret")  #
 OF_KIND: Mapping[str, str] = {
     **dict.fromkeys(("file", "path", "directory", "output", "output_directory"), "path"),
     **dict.fromkeys(("pairs", "pairs_or_none", "shares"), "mapping"),
-    **dict.fromkeys(("fraction", "numbers"), "pair"),
+    **{kind: kind for kind in ("fraction", "seed", "drop")},
     "input": "anything",
     "list": "names",
-    "seed": "seed",
-    "drop": "drop",
+    "numbers": "pair",
     "prices": "mappings",
 }
 
 
-EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+EXAMPLES: Mapping[str, Any] = {
+    "range": (0, 1),
+    "have": (45, 50),
+    "design_prior": (45, 5),
     "spec": {"quant_algo": "FP8"},
     "protocol": {"num_fewshot": "5"},
     "parts": {"calibration": 0.1},
@@ -829,7 +832,7 @@ def _hint(kind: str, name: str, value: Any) -> str:
         return f"{name}={[part.strip() for part in value.split(',')]!r}"
     if kind == "ratio":
         return f"{name}='errors/words'"
-    if kind == "mapping":
+    if kind in ("mapping", "pair", "fraction"):
         return f"{name}={EXAMPLES[name]!r}" if name in EXAMPLES else ""
     if kind == "text" and isinstance(value, list | tuple) and len(value) == 1 and isinstance(value[0], str):
         return f"{name}={value[0]!r}"

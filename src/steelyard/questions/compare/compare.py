@@ -19,6 +19,7 @@ from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import OPTIONS, CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.options.option import check_kinds, documented, keyword_defaults, keywords_of, source_keywords
+from steelyard.options.rank import OPTIONS as OF_RANK
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.base import Warnings
@@ -145,7 +146,7 @@ def compare(
 
 
 @documented(
-    OPTIONS,
+    OF_RANK,
     "a Leaderboard",
     systems="Three systems or more, each as in `measure`; or one source that holds them all.",
 )
