@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from steelyard.questions.history.acknowledge import acknowledge
     from steelyard.questions.history.answers import drop_answers, with_reference_answers
     from steelyard.questions.history.drift import drift
+    from steelyard.questions.history.export import export_runs
     from steelyard.questions.history.export_mlflow import export_to_mlflow
     from steelyard.questions.history.history import compare_runs, list_runs
     from steelyard.questions.history.importing import import_runs
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
     from steelyard.questions.references.init import init
     from steelyard.questions.references.lint import lint_references
     from steelyard.questions.references.listing import list_references, show_reference
-    from steelyard.questions.report.card import Written, model_card
+    from steelyard.questions.report.card import Written, eval_results, every_eval_ever_records, google_card, model_card
     from steelyard.questions.report.every_eval_ever import every_eval_ever
     from steelyard.questions.report.report import report
-    from steelyard.questions.run.run import run
+    from steelyard.questions.run.run import dry_run, run
     from steelyard.questions.run.run_suite import run_suite
     from steelyard.questions.run.task import read_task
     from steelyard.questions.split.check_split import check_split
@@ -73,6 +74,11 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "dry_run": "questions.run.run",
+    "every_eval_ever_records": "questions.report.card",
+    "google_card": "questions.report.card",
+    "eval_results": "questions.report.card",
+    "export_runs": "questions.history.export",
     "audit": "questions.audit.audit",
     "bisect": "questions.bisect.first_bad_commit",
     "Bisect": "results.bisection",
@@ -253,8 +259,13 @@ __all__ = [
     "compare_runs",
     "drift",
     "drop_answers",
+    "dry_run",
+    "eval_results",
     "every_eval_ever",
+    "every_eval_ever_records",
+    "export_runs",
     "export_to_mlflow",
+    "google_card",
     "import_references",
     "import_runs",
     "init",

@@ -56,13 +56,10 @@ def certify(given: Given) -> None:
 
 
 def _write(result: Certificate, given: Given) -> None:
-    """The answer, its figures beside it where it is a page of Markdown, and the CSV."""
+    """The answer, its figures beside it where it is a page of Markdown, and the times."""
     from steelyard.render.formats import format_of_ending
-    from steelyard.render.pages.certificate import certificate_csv
 
     format_, quiet = given["format_"], given["quiet"]
-    if given["csv_"] is not None:
-        write_text(given["csv_"], certificate_csv(result))
     if given["times"]:
         for claim in sorted(result.claims, key=lambda each: -each.seconds):
             click.echo(f"{claim.seconds:8.2f} s  {claim.name}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -36,9 +35,7 @@ def compare(sources: tuple[str, ...], given: Given) -> None:
 
 
 def write_answer(result: Any, given: Given) -> None:
-    """The answer, and the diagram of a leaderboard if it was asked for."""
-    if given["cd_out"]:
-        _write_diagram(result, given["cd_out"])
+    """The answer, with standard errors if they were asked for."""
     given.answer(result, **({"details": True} if given["details"] else {}))
 
 
@@ -54,11 +51,14 @@ def _ask(sources: tuple[str, ...], given: Given) -> Any:
             need="two or more sources, or --flips, or --counts twice, or --wins",
             hint="steelyard compare --help",
         )
-    from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences
+    from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences, write_critical_differences
 
     if sources:
         with told_while_reading(given["quiet"]):
-            return compare_or_rank(*sources, **given.keywords())
+            found = compare_or_rank(*sources, **given.keywords())
+        if given["cd_out"]:
+            write_critical_differences(found, given["cd_out"])
+        return found
     allowed = (*BARE, *(() if given["wins"] else OF_TABLES))
     refuse_given(allowed, "bare counts")
     if given["wins"]:
@@ -87,18 +87,3 @@ def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
     if len(parts) != many or not all(part.isdecimal() for part in parts):
         raise UsageError(f"cannot read {option}", got=repr(text), need=f"{many} whole numbers: {shape}")
     return [int(part) for part in parts]
-
-
-def _write_diagram(result: Any, path: Path) -> None:
-    from steelyard.atomic import write_text
-    from steelyard.render.pages.leaderboard import critical_difference_svg
-    from steelyard.results.comparison import Leaderboard
-
-    svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
-    if not svg:
-        raise UsageError(
-            "A critical-difference diagram needs three or more systems and --by COLUMN.",
-            got="no ranks",
-            need="three or more systems and --by COLUMN",
-        )
-    write_text(path, svg)

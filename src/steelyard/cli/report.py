@@ -50,7 +50,7 @@ def write_cards(words: Sequence[Path], given: Given) -> None:
     from steelyard.results.reading import read_result
 
     results = [(name or card.data_of(result, path), result) for name, path in map(_split, words) for result in [read_result(path)]]
-    told = card.about(results, model=given["model"], task=given["task_type"], source=given["source_url"])
+    told = card.card_details(results, model=given["model"], task=given["task_type"], source=given["source_url"])
     written = []
     if given["card"] is not None:
         written.append(card.update_card(given["card"], told, card.card_answers(given["card_answers"])))
@@ -68,15 +68,13 @@ def write_cards(words: Sequence[Path], given: Given) -> None:
 
 
 def _about(given: Given) -> dict[str, str]:
-    """What the record is about. The moment it was made is the moment of writing, unless it is told."""
-    import time
-
+    """What the record is about."""
     about = pairs_given(given["about"], "--about")
     if "model" in about and given["model"] is not None:
         raise UsageError(
             "The model was given twice: --model and --about model=NAME.", got="model twice", need="--model or --about model=NAME, not both"
         )
-    return {"retrieved": str(int(time.time()))} | about
+    return about
 
 
 @verb_command(OPTIONS, answers=None)

@@ -33,7 +33,7 @@ OPTIONS = (
         help="File that keeps finished settings, so an interrupted run can continue.  [default with --full: "
         "steelyard-certify.state; else none]",
     ),
-    Option(name="csv_", elsewhere="certify.csv", flag="--csv", kind="output", help="Also write one line per setting to this file."),
+    Option(name="csv", kind="output", help="Also write one line per setting to this file."),
     Option(name="times", terminal="printing", switch=True, help="Print to stderr how many seconds each claim took, slowest first."),
     Option(name="progress", takes="function", python_alone="the command prints it", help="Called with settings done, in all, and seconds."),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import MeasureOptions
@@ -20,6 +22,7 @@ from steelyard.options.option import (
 )
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
+CD_OUT = Option(name="cd_out", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
 OPTIONS = (
     Option(
         name="flips",
@@ -102,14 +105,12 @@ OPTIONS = (
     ),
     PRIOR_SCALE,
     Option(name="flips_out", kind="output", help="Write all items that changed to a CSV file."),
-    Option(
-        name="cd_out",
-        elsewhere="rank.cd_out",
-        kind="output",
-        help="Write the critical-difference diagram of a leaderboard over --by as SVG.",
-    ),
+    replace(CD_OUT, elsewhere="rank.cd_out"),
     Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
 )
+
+OF_TWO = ("flips", "counts", "wins", "design", "alternative", "flips_out")
+RANKED = tuple(CD_OUT if option.name == "cd_out" else option for option in OPTIONS if option.name not in OF_TWO)  # three or more
 
 # What may be said of bare counts, which have no items: any other option about items is a mistake, not something to pass over.
 BARE = (

@@ -80,6 +80,11 @@ EXPORT = (
     Option(name="experiment", metavar="NAME", help="Experiment of MLflow, made if it is not there.  [default: steelyard]"),
 )
 
+FILE = (  # of runs that Python writes to a file
+    Option(name="path", takes="path", required=True, python_alone="--export", help="A .csv or .jsonl file."),
+    *(option for option in OPTIONS if option.name in USED["--export"]),
+)
+
 SIMULATE = (
     Option(
         name="history",

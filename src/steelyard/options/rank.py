@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steelyard.options import compare
+from steelyard.options.compare import RANKED
 
-OF_TWO = ("flips", "counts", "wins", "design", "alternative", "flips_out")
-OPTIONS = tuple(option for option in compare.OPTIONS if option.name not in OF_TWO)
+OPTIONS = RANKED

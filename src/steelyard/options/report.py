@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from steelyard.options.option import Option
 
 CARDS = (
@@ -90,6 +92,31 @@ CARD = (
         takes="mapping or path",
         python_alone=_FLAGS,
         help="What only people know, as a mapping or a TOML file: intended_use, limits, harms.",
+    ),
+)
+_OF_CARD = {option.name: option for option in CARD}
+_HUB = "The .eval_results/NAME.yaml to write, or to write anew."
+EVAL_RESULTS = (
+    replace(_OF_CARD["path"], help=_HUB),
+    replace(_OF_CARD["results"], help="The name of the data, owner/name -> a measurement, a comparison or a run."),
+    _OF_CARD["source"],
+    Option(name="metric", takes="metric", python_alone=_FLAGS, help="The one metric to write.  [default: the only one there is]"),
+    Option(name="task_id", python_alone=_FLAGS, help="Task id within the benchmark.  [default: default]"),
+)
+GOOGLE_CARD = (
+    replace(_OF_CARD["path"], help="The JSON file to write or update."),
+    _OF_CARD["results"],
+    replace(_OF_CARD["model"], help="Name of the model.  [default: the one of a run]"),
+)
+RECORD_FILES = (
+    Option(name="directory", takes="path", required=True, python_alone=_FLAGS, help="The directory of the datastore; it has to exist."),
+    _OF_CARD["results"],
+    replace(_OF_CARD["model"], help="Name of the model, developer/name.  [default: the one of a run]"),
+    Option(
+        name="about",
+        takes="mapping",
+        python_alone=_FLAGS,
+        help="What a result does not know: organization, which is needed, relationship, dataset, ...  [default: nothing more]",
     ),
 )
 RECORDS = (

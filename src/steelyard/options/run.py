@@ -180,6 +180,13 @@ OPTIONS = (
 )
 
 
+DRY_RUN = Option(
+    name="task",
+    takes="anything",
+    required=True,
+    python_alone="an argument of the command",
+    help="A TOML or YAML file, preset:NAME, python:pkg.mod:Class, or a task in Python.",
+)
 # Of a suite that is run, in Python.
 IN_SUITE = tuple(
     replace(option, elsewhere="") for option in OPTIONS if option.name in ("until", "stop", "max_calls", "max_cost", "progress")

@@ -31,6 +31,7 @@ def certify(
     nightly: bool = False,
     jobs: int = 1,
     state: str | Path | None = None,
+    csv: str | Path | None = None,
     progress: Callable[[int, int, float], None] = lambda *_: None,
 ) -> Certificate:
     """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
@@ -54,7 +55,13 @@ def certify(
     chosen = [claim for claim in claims if picked(claim.name, asked)]
     place = None if state is None else Path(state)
     found = work_out(chosen, grid, seed=seed, jobs=jobs, state=place, done=progress) if chosen else {}
-    return certificate([held(claim, found[claim.name]) for claim in chosen], grid=grid, seed=seed, only=asked)
+    made = certificate([held(claim, found[claim.name]) for claim in chosen], grid=grid, seed=seed, only=asked)
+    if csv is not None:
+        from steelyard.atomic import write_text
+        from steelyard.render.pages.certificate import certificate_csv
+
+        write_text(Path(csv), certificate_csv(made))
+    return made
 
 
 def _seed(seed: int | None, nightly: bool) -> int:

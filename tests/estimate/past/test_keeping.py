@@ -159,3 +159,16 @@ def test_answers_need_a_history_before_anything_is_done(history: str | None, tmp
         with pytest.raises(sy.UsageError, match="keep_answers=True needs a history"):
             ask()
     assert not Path("references").exists()
+
+
+def test_a_dry_run_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(tmp_path / "here")
+    found = sy.dry_run("task.toml", "python:models:one", n=20)
+    assert isinstance(found, sy.DryRun)
+    assert found == sy.run("task.toml", "python:models:one", n=20, dry_run=True)
+    with pytest.raises(sy.UsageError, match="Unknown argument 'repeat' of dry_run"):
+        sy.dry_run("task.toml", "python:models:one", repeat=2)
+    with pytest.raises(sy.UsageError, match="Unknown argument 'dry_run' of dry_run"):
+        sy.dry_run("task.toml", "python:models:one", dry_run=True)

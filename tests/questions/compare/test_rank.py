@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,3 +221,13 @@ def test_compare_is_about_two_and_rank_about_more() -> None:
         sy.compare(*three)
     with pytest.raises(UsageError, match=r"rank takes three or more systems, got 2\..*use compare for two"):
         sy.rank(*three[:2])
+
+
+def test_the_diagram_of_critical_differences_is_written_and_needs_ranks(tmp_path: Path) -> None:
+    systems = [{"id": range(60), "score": [float(i % k > 0) for i in range(60)], "task": [i % 6 for i in range(60)]} for k in (2, 3, 5)]
+    board = sy.rank(*systems, by="task", names=["a", "b", "c"], cd_out=tmp_path / "ranks.svg")
+    assert board.ranks is not None
+    assert (tmp_path / "ranks.svg").read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(sy.UsageError, match="needs three or more systems and by=COLUMN"):
+        sy.rank(*systems, cd_out=tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import steelyard as sy
+from steelyard.cli.main import steelyard
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
 from steelyard.questions.history import export
@@ -82,7 +84,7 @@ def test_what_cannot_be_listed(url: str, tmp_path: Path, monkeypatch: pytest.Mon
         sy.list_runs()
     with pytest.raises(UsageError, match="No history"):
         sy.list_runs("none")
-    with pytest.raises(SourceError, match="no such file"):
+    with pytest.raises(SourceError, match="No history at"):
         sy.list_runs(url)
     fill(url, [0.8])
     with pytest.raises(UsageError, match="the verdict 'good'"):
@@ -481,3 +483,16 @@ def test_fields_are_written_as_the_standard_library_writes_them(column: list[obj
     held = io.StringIO(newline="")
     csv.writer(held, lineterminator="\n").writerows([f"'{each}" if each == "-5" else each, ""] for each in column)
     assert "".join(f"{cell},\n" for cell in export._cells(column)) == held.getvalue()
+
+
+def test_python_writes_the_table_that_the_command_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = "sqlite:///runs.db"
+    for task in ("t", "u"):
+        sy.record([{"id": str(i), "score": i % 2} for i in range(20)], task=task, model="m", history=url)
+    assert sy.export_runs("python.csv", url, task="t") == 1
+    assert sy.export_runs("python.jsonl", url) == 2
+    assert CliRunner().invoke(steelyard, ["history", "--history", url, "--task", "t", "--export", "command.csv"]).exit_code == 0
+    assert Path("python.csv").read_bytes() == Path("command.csv").read_bytes()
+    with pytest.raises(sy.UsageError, match="the ending must be"):
+        sy.export_runs("runs.txt", url)

@@ -12,8 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import steelyard as sy
+from steelyard.cli.main import steelyard
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.questions.report import card
 from steelyard.render.cards.page import BEGIN, END
@@ -53,7 +55,7 @@ def labelled() -> Measurement:
 
 
 def told(*results: Measurement, **options: Any) -> Any:
-    return card.about([(f"data{i}", each) for i, each in enumerate(results)], **{"model": "lab/m", **options})
+    return card.card_details([(f"data{i}", each) for i, each in enumerate(results)], **{"model": "lab/m", **options})
 
 
 # ---- the Hub's card --------------------------------------------------------------------------------------------------
@@ -290,7 +292,7 @@ def test_a_protected_file_is_refused(tmp_path: Path) -> None:
 
 def test_the_name_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
-    nameless = card.about([("d", measured())])
+    nameless = card.card_details([("d", measured())])
     with pytest.raises(UsageError, match="model=NAME"):
         card.update_card(path, nameless)
     assert not path.exists()
@@ -298,7 +300,7 @@ def test_the_name_of_the_model(tmp_path: Path) -> None:
     card.update_card(path, nameless)
     index = yaml.safe_load(path.read_text().split("---\n")[1])["model-index"]
     assert [(model["name"], len(model["results"])) for model in index] == [("lab/m", 2)]
-    other = card.update_card(path, card.about([("d", measured())], model="lab/other"))
+    other = card.update_card(path, card.card_details([("d", measured())], model="lab/other"))
     assert "another model as well, 'lab/m'" in other.warnings[0]
     with pytest.raises(UsageError, match="2 models"):
         card.update_card(path, nameless)
@@ -312,7 +314,7 @@ def test_names_cannot_break_out(tmp_path: Path, name: str) -> None:
     m = sy.measure({"truth": truth, "prediction": truth, "by": truth}, by="by") if name.strip() else measured()
     path = tmp_path / "README.md"
     path.write_text(HAND)
-    about = card.about([(name, m)], model=f"m{name}", task=name)
+    about = card.card_details([(name, m)], model=f"m{name}", task=name)
     card.update_card(path, about)
     assert card.update_card(path, about).done == "unchanged"
     page = path.read_text()
@@ -338,7 +340,7 @@ def test_names_cannot_break_out(tmp_path: Path, name: str) -> None:
 def test_google_card_fits_its_schema(tmp_path: Path, name: str) -> None:
     path = tmp_path / "card.json"
     m = labelled()
-    card.write_google_card(path, card.about([(name, m)], model=f"m{name}"))
+    card.write_google_card(path, card.card_details([(name, m)], model=f"m{name}"))
     read = json.loads(path.read_text())
     jsonschema.Draft7Validator(GOOGLE).validate(read)
     first = read["quantitative_analysis"]["performance_metrics"][0]
@@ -392,7 +394,7 @@ def test_eval_results_are_read_by_the_hub(tmp_path: Path) -> None:
     import huggingface_hub as hub
 
     path = tmp_path / ".eval_results" / "hle.yaml"
-    about = card.about([("cais/hle", labelled()), ("a/b.c", measured())], model="m", source="https://example.org")
+    about = card.card_details([("cais/hle", labelled()), ("a/b.c", measured())], model="m", source="https://example.org")
     card.write_eval_results(path, about, metric="accuracy", task_id="no")
     entries = hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
     assert [(each.dataset_id, each.task_id, each.value) for each in entries] == [("cais/hle", "no", 0.875), ("a/b.c", "no", 0.9)]
@@ -405,19 +407,19 @@ def test_eval_results_of_somebody_else_are_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("- dataset: {id: a/b, task_id: c}\n  value: 1\n")
     with pytest.raises(UsageError, match=r"was not written by steelyard, so it is not replaced\."):
-        card.write_eval_results(path, card.about([("a/b", measured())], model="m"))
+        card.write_eval_results(path, card.card_details([("a/b", measured())], model="m"))
     assert path.read_text().endswith("value: 1\n")
 
 
 @pytest.mark.parametrize("name", NASTY)
 def test_a_benchmark_needs_an_id_of_the_hub(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="owner/name"):
-        card.write_eval_results(tmp_path / "a.yaml", card.about([(name, measured())], model="m"))
+        card.write_eval_results(tmp_path / "a.yaml", card.card_details([(name, measured())], model="m"))
     assert os.listdir(tmp_path) == []
 
 
 def test_eval_results_hold_one_score(tmp_path: Path) -> None:
-    about = card.about([("a/b", labelled())], model="m")
+    about = card.card_details([("a/b", labelled())], model="m")
     with pytest.raises(UsageError, match="accuracy, macro_f1") as error:
         card.write_eval_results(tmp_path / "a.yaml", about)
     assert "metric='accuracy'" in str(error.value)
@@ -435,7 +437,7 @@ def test_every_eval_ever(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"No directory .* for the records of Every Eval Ever\."):
         card.write_every_eval_ever(tmp_path / "x", told(measured()), given)
     with pytest.raises(UsageError, match="plain names"):
-        card.write_every_eval_ever(tmp_path, card.about([("..", measured())], model="lab/m"), given)
+        card.write_every_eval_ever(tmp_path, card.card_details([("..", measured())], model="lab/m"), given)
 
 
 # ---- which results ---------------------------------------------------------------------------------------------------
@@ -443,23 +445,23 @@ def test_every_eval_ever(tmp_path: Path) -> None:
 
 def test_a_comparison_speaks_for_its_candidate(tmp_path: Path) -> None:
     c = sy.compare(sy.JointCounts.flips(both=80, baseline_only=5, candidate_only=9, neither=6))
-    found = card.about([("d", c)], model="m")
+    found = card.card_details([("d", c)], model="m")
     row = found.evaluated[0].measurement.row
     assert (row.estimate, row.n, row.interval) == (0.89, 100, c.candidate.interval)
 
 
 def test_results_that_are_no_scores() -> None:
     with pytest.raises(UsageError, match="steelyard measure"):
-        card.about([("d", sy.plan_detect(sigma=50, theta=3))], model="m")
+        card.card_details([("d", sy.plan_detect(sigma=50, theta=3))], model="m")
     with pytest.raises(UsageError, match=r"Two results have the same data name, 'd'\."):
-        card.about([("d", measured()), ("d", measured(5))], model="m")
+        card.card_details([("d", measured()), ("d", measured(5))], model="m")
     with pytest.raises(DataError, match="no result"):
-        card.about([], model="m")
+        card.card_details([], model="m")
     with pytest.raises(UsageError, match="https"):
-        card.about([("d", measured())], source="javascript:alert(1)")
+        card.card_details([("d", measured())], source="javascript:alert(1)")
     nothing = sy.measure(sy.Counts.binary(tp=0, fp=0, fn=5, tn=5), metric="precision")
     with pytest.raises(DataError, match="no metric with a value"):
-        card.about([("d", nothing)], model="m")
+        card.card_details([("d", nothing)], model="m")
 
 
 def test_an_undefined_score_is_shown_and_not_indexed(tmp_path: Path) -> None:
@@ -472,3 +474,30 @@ def test_an_undefined_score_is_shown_and_not_indexed(tmp_path: Path) -> None:
     assert "| undefined" in page
     assert nothing.warnings
     assert "What these numbers do not say" in page
+
+
+def test_python_writes_every_card_that_the_command_writes(tmp_path: Path) -> None:
+    results = {"openai/gsm8k": sy.measure(sy.Counts.of(85, 100), metric="accuracy")}
+    (tmp_path / "result.json").write_text(json.dumps(results["openai/gsm8k"].to_dict()), encoding="utf-8")
+    places = {name: (tmp_path / f"python-{name}", tmp_path / f"command-{name}") for name in ("hub.yaml", "google.json", "records")}
+    for place in places["records"]:
+        place.mkdir()
+    about = {"organization": "lab", "retrieved": "1700000000"}
+    sy.eval_results(places["hub.yaml"][0], results, source="https://example.org/run")
+    sy.google_card(places["google.json"][0], results, model="lab/small")
+    written = sy.every_eval_ever_records(places["records"][0], results, model="lab/small", about=about)
+    assert [each.done for each in written] == ["created"]
+    words = ["report", f"openai/gsm8k={tmp_path / 'result.json'}", "--model", "lab/small", "--source-url", "https://example.org/run"]
+    words += ["--eval-results", str(places["hub.yaml"][1]), "--every-eval-ever", str(places["records"][1])]
+    words += [word for key, value in about.items() for word in ("--about", f"{key}={value}")]
+    assert CliRunner().invoke(steelyard, words).exit_code == 0
+    alone = ["report", f"openai/gsm8k={tmp_path / 'result.json'}", "--model", "lab/small", "--google-card", str(places["google.json"][1])]
+    assert CliRunner().invoke(steelyard, alone).exit_code == 0
+    for ours, theirs in places.values():
+        assert _files(ours) == _files(theirs)
+
+
+def _files(place: Path) -> dict[str, str]:
+    """What a file, or all files below a directory, say; names of records are drawn."""
+    files = [place] if place.is_file() else [each for each in sorted(place.rglob("*")) if each.is_file()]
+    return {str(each.parent.relative_to(place.parent)).partition("/")[2]: each.read_text(encoding="utf-8") for each in files}

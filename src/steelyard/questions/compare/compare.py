@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,9 @@ from steelyard.estimate.pair_evidence import class_label, joint_evidence
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import ACCURACY
-from steelyard.options.compare import OPTIONS, CompareOptions, settle_comparison
+from steelyard.options.compare import OPTIONS, RANKED, CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.options.option import check_kinds, documented, keyword_defaults, keywords_of, source_keywords
-from steelyard.options.rank import OPTIONS as OF_RANK
 from steelyard.outputs import refuse_overwriting
 from steelyard.read.frames import is_frame
 from steelyard.results.base import Warnings
@@ -146,7 +146,7 @@ def compare(
 
 
 @documented(
-    OF_RANK,
+    RANKED,
     "a Leaderboard",
     systems="Three systems or more, each as in `measure`; or one source that holds them all.",
 )
@@ -174,6 +174,7 @@ def rank(
     ratio: str | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     memory: str | int | None = None,
+    cd_out: str | os.PathLike[str] | None = None,
     **columns: Any,
 ) -> Leaderboard:
     """Which of three systems or more are better than which? Tiers that cannot be told apart, every pair, ranks over `by`.
@@ -185,8 +186,30 @@ def rank(
     [('good', 1), ('fair', 2), ('bad', 3)]
     """
     asked = _given(rank, locals())
+    if asked.pop("cd_out") is not None:
+        if by is None:
+            raise _no_ranks()
+        refuse_overwriting({"cd_out": [cd_out]}, systems)
     found: Leaderboard = _compared(systems, many=True, design=None, alternative="two-sided", flips_out=None, **asked)
+    if cd_out is not None:
+        write_critical_differences(found, cd_out)
     return found
+
+
+def write_critical_differences(result: Comparison | Leaderboard, path: str | os.PathLike[str]) -> None:
+    """The critical-difference diagram of a leaderboard with ranks, as SVG."""
+    from steelyard.atomic import write_text
+    from steelyard.render.pages.leaderboard import critical_difference_svg
+
+    svg = critical_difference_svg(result) if isinstance(result, Leaderboard) else ""
+    if not svg:
+        raise _no_ranks()
+    write_text(Path(path), svg)
+
+
+def _no_ranks() -> UsageError:
+    need = "three or more systems and by=COLUMN"
+    return UsageError(f"A critical-difference diagram needs {need}.", got="no ranks", need=need)
 
 
 def _refuse_none(systems: Sequence[Any], many: bool | None) -> None:

@@ -7,7 +7,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,8 @@ from steelyard.errors import UsageError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.schema import MAPPINGS
 from steelyard.history.store import LISTED, History, every_row, run_of
+from steelyard.options.history import FILE
+from steelyard.options.option import documented
 from steelyard.results.history import PastRun
 
 ENDINGS = (".csv", ".jsonl")
@@ -27,17 +30,29 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*").fullmatch  # a text that n
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+@documented(
+    FILE,
+    "how many runs were written",
+    history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
+)
 def export_runs(
     path: str | os.PathLike[str],
     history: str | History | None = None,
     *,
+    task: str | None = None,
+    model: str | None = None,
+    spec: Mapping[str, Any] | None = None,
+    metric: str | None = None,
+    verdict: str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
     config: str | os.PathLike[str] | None = None,
-    **asked: Any,
 ) -> int:
-    """Write every run that `list_runs` would list, newest first, and return how many. By the ending: .csv or .jsonl.
+    """Write every run that `list_runs` would list to a .csv or .jsonl file, newest first: what `history --export` does.
 
     A text that a spreadsheet would run as a formula gets a quote in front, in CSV. The file is there whole, or as it was.
     """
+    asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in ENDINGS:

@@ -193,6 +193,7 @@ def plan_estimate(
     design_prior: tuple[float, float] | None = None,
     have: tuple[int, int] | None = None,
     batch: int | None = None,
+    positive: object = None,
     **columns: Any,
 ) -> Plan:
     """How many labels make it likely (assurance) that the interval is narrow enough, or that the metric clears a threshold.
@@ -212,7 +213,7 @@ def plan_estimate(
         design_prior,
         have,
         pilot,
-        columns,
+        columns if positive is None else {**columns, "positive": positive},
     )
     goal = _goal(width, half_width, threshold)
     rule = _rule(known, goal, interval, checked("confidence_level", confidence_level), prior)

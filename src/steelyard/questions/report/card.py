@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented
-from steelyard.options.report import CARD
+from steelyard.options.report import CARD, EVAL_RESULTS, GOOGLE_CARD, RECORD_FILES
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
 from steelyard.render.cards.about import CardDetails, Evaluated
 from steelyard.render.cards.eval_results import HEAD, eval_results_yaml
-from steelyard.render.cards.google import google_card
+from steelyard.render.cards.google import google_card as google_card_text
 from steelyard.render.cards.model_index import SOURCE, model_index_items, name_line
 from steelyard.render.cards.page import ASKED, BEGIN, END, card_part, new_page
 from steelyard.render.markdown import markdown
@@ -44,7 +45,9 @@ class Written:
 # ---- what a card is about --------------------------------------------------------------------------------------------
 
 
-def about(results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None) -> CardDetails:
+def card_details(
+    results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None
+) -> CardDetails:
     """What a card tells, out of results with the names of their data. A comparison and a run speak for their candidate."""
     evaluated = tuple(Evaluated(data=data, measurement=with_standard_errors(_measured(result, data))) for data, result in results)
     if not evaluated or not any(each.scores for each in evaluated):
@@ -144,7 +147,7 @@ def model_card(
     >>> found.done, len(found.warnings)
     ('created', 3)
     """
-    return update_card(Path(path), about(list(results.items()), model=model, task=task, source=source), card_answers(answers))
+    return update_card(Path(path), card_details(list(results.items()), model=model, task=task, source=source), card_answers(answers))
 
 
 def update_card(path: Path, told: CardDetails, answers: Mapping[str, str] | None = None) -> Written:
@@ -292,6 +295,68 @@ def _put(path: Path, new: bytes, old: bytes | None) -> str:
 # ---- the other forms -------------------------------------------------------------------------------------------------
 
 
+@documented(EVAL_RESULTS, "what was Written")
+def eval_results(
+    path: str | os.PathLike[str],
+    results: Mapping[str, Any],
+    *,
+    metric: str | None = None,
+    task_id: str = "default",
+    source: str | None = None,
+) -> Written:
+    """Write a file of `.eval_results` for the Hugging Face Hub: what `report --eval-results` does.
+
+    Data has to be named owner/name, as on the Hub. A file that steelyard did not write is not replaced.
+
+    >>> import tempfile
+    >>> from steelyard.questions.measure.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     found = eval_results(Path(there) / "gsm8k.yaml", {"openai/gsm8k": measure(Counts.of(85, 100))}, metric="accuracy")
+    >>> found.done
+    'created'
+    """
+    return write_eval_results(Path(path), card_details(list(results.items()), source=source), metric=metric, task_id=task_id)
+
+
+@documented(GOOGLE_CARD, "what was Written")
+def google_card(path: str | os.PathLike[str], results: Mapping[str, Any], *, model: str | None = None) -> Written:
+    """Write a model card in Google's JSON format, or update the one at a path: what `report --google-card` does.
+
+    Everything that it says beside our numbers is kept.
+
+    >>> import tempfile
+    >>> from steelyard.questions.measure.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     found = google_card(Path(there) / "card.json", {"gsm8k": measure(Counts.of(85, 100))}, model="lab/small")
+    >>> found.done
+    'created'
+    """
+    return write_google_card(Path(path), card_details(list(results.items()), model=model))
+
+
+@documented(RECORD_FILES, "what was Written, a file each")
+def every_eval_ever_records(
+    directory: str | os.PathLike[str], results: Mapping[str, Any], *, model: str | None = None, about: Mapping[str, str] | None = None
+) -> list[Written]:
+    """Write the record of each result into a datastore of Every Eval Ever: what `report --every-eval-ever` does.
+
+    `every_eval_ever` gives the same as texts, from the data themselves and with their items.
+
+    >>> import tempfile
+    >>> from steelyard.questions.measure.measure import measure
+    >>> from steelyard.tally.counts import Counts
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     (found,) = every_eval_ever_records(
+    ...         there, {"gsm8k": measure(Counts.of(85, 100))}, model="lab/small", about={"organization": "lab"}
+    ...     )
+    >>> found.done, found.path.suffix
+    ('created', '.json')
+    """
+    return write_every_eval_ever(Path(directory), card_details(list(results.items()), model=model), about or {})
+
+
 def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str = "default") -> Written:
     """A file of `.eval_results`. One that we did not write is not ours to replace."""
     if path.suffix not in (".yaml", ".yml"):
@@ -323,7 +388,7 @@ def write_google_card(path: Path, told: CardDetails) -> Written:
     told = _with_model(told, [], path)
     old = read_if_there(path, most=MOST)
     before = None if old is None else _json_object(decode(old, str(path)), str(path))
-    return Written(path=path, done=_put(path, google_card(told, before).encode("utf-8"), old))
+    return Written(path=path, done=_put(path, google_card_text(told, before).encode("utf-8"), old))
 
 
 def _json_object(text: str, shown: str) -> Mapping[str, Any]:
@@ -343,8 +408,9 @@ def write_every_eval_ever(directory: Path, told: CardDetails, given: Mapping[str
     from steelyard.questions.report.every_eval_ever import every_eval_ever
 
     files: dict[str, str] = {}
+    now = str(int(time.time()))  # the moment of writing is the moment it was made, unless it is told
     for each in told.evaluated:
-        said = {"model": told.model, "evaluation": each.data} | dict(given)
+        said = {"model": told.model, "evaluation": each.data, "retrieved": now} | dict(given)
         files |= every_eval_ever(each.measurement, about=said)
     if not directory.is_dir():
         raise UsageError(

@@ -18,7 +18,7 @@ from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_nowhere_to_keep, refuse_unknown, whole
-from steelyard.options.run import EVERY, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
+from steelyard.options.run import DRY_RUN, EVERY, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
@@ -246,6 +246,21 @@ def run(
     from steelyard.estimate.past.keeping import with_kept
 
     return with_kept(found, history=history, keep_answers=keep_answers, config=config, directory=directory, spec=spec)
+
+
+@documented(
+    (DRY_RUN, *OPTIONS),
+    "a DryRun",
+    models="One model, or several to be compared, the first being the baseline of all others.",
+    options="**options: as for `run`.",
+)
+def dry_run(task: Any, *models: Any, **options: Any) -> DryRun:
+    """What a run would ask: the first prompt, the number of calls, about how many tokens, and the cost by `prices`. Nothing is asked.
+
+    It takes what `run` takes, and finds everything that can be wrong before the first call. `run(..., dry_run=True)` is the same.
+    """
+    refuse_unknown(options, [name for name in (*OF_MODELS, *keywords_of(run)) if name != "dry_run"], "dry_run")
+    return run(task, *models, dry_run=True, **options)
 
 
 def say_before(courses: Sequence[RunSession], progress: Watcher | None) -> None:
