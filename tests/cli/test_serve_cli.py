@@ -109,7 +109,7 @@ def test_a_busy_port_is_advice(place: str, capsys: pytest.CaptureFixture[str]) -
 def test_what_cannot_be_served(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "No history" in told(capsys)
-    assert "no such file" in told(capsys, "--history", "sqlite:///other.db")
+    assert "No history at" in told(capsys, "--history", "sqlite:///other.db")
     assert "Cannot use the token" in told(capsys, "--history", place, "--token", "short")
     assert "Cannot listen at '::nowhere'" in told(capsys, "--history", place, "--host", "::nowhere")
     assert "--port" in told(capsys, "--history", place, "--port", "70000")

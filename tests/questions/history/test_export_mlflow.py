@@ -358,7 +358,7 @@ def test_what_cannot_be_exported_is_refused_before_mlflow_is_asked() -> None:
         assert said in answer.stderr, words
     with pytest.raises(UsageError, match="another address"):
         sy.export_to_mlflow("http://127.0.0.1:5000", URL)
-    with pytest.raises(SourceError, match="no such file"):
+    with pytest.raises(SourceError, match="No history at"):
         sy.export_to_mlflow("mlflow:http://127.0.0.1:1", "sqlite:///none.db")
 
 
