@@ -178,3 +178,20 @@ def browser() -> Iterator[Any]:
         made = p.chromium.launch(executable_path=chromium)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Callable[..., Any]:
+    """An empty page with these options and no cookies: one for all who want the same, since each is a process of the browser."""
+    pages: dict[str, Any] = {}
+
+    def opened(**options: Any) -> Any:
+        if repr(options) not in pages:
+            pages[repr(options)] = browser.new_context(**options).new_page()
+        page = pages[repr(options)]
+        page.unroute_all()
+        page.goto("about:blank")
+        page.context.clear_cookies()
+        return page
+
+    return opened

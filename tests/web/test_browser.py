@@ -13,6 +13,7 @@ from barriers import barriers
 from cases import seldom
 from steelyard.web.pages import plain_link
 from web.board_samples import PLANTED, TOKEN, Project, make_project
+from window import Window
 
 pytestmark = pytest.mark.needs_system
 GSM = {"task": "gsm8k", "model": "llama-3.1-8b", "spec": {"quant": "FP8"}}
@@ -46,30 +47,17 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     socket.close()
 
 
-class Seen:
-    """A window of the browser, and what its pages did that they should not have done."""
+class Seen(Window):
+    """A window on the dashboard, signed in or not."""
 
-    def __init__(self, browser: Any, board: Board, *, known: bool = False, **options: Any) -> None:
-        self.faults: list[str] = []
+    def __init__(self, page: Any, board: Board, *, known: bool = False) -> None:
+        super().__init__(page, lambda url: url.startswith(board.address + "/"))
         self.board = board
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
-        self.page.on("pageerror", lambda fault: self.faults.append(f"error: {fault}"))
-        self.page.on("dialog", lambda dialog: (self.faults.append("dialog"), dialog.dismiss()))
-        self.page.route("**/*", self._asked)
         if known:
             self.go("/sign-in")
             self.page.fill("#token", TOKEN)
             self.page.click("main button")
             self.page.get_by_role("button", name="Sign out").wait_for()
-
-    def _asked(self, route: Any) -> None:
-        if route.request.url.startswith(self.board.address + "/"):
-            route.continue_()
-        else:
-            self.faults.append(f"request: {route.request.url}")
-            route.abort()
 
     def go(self, path: str) -> Any:
         return self.page.goto(self.board.address + path)
@@ -78,7 +66,7 @@ class Seen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.context.close()
+        self.close()
 
 
 def paths(project: Project) -> list[str]:
@@ -101,8 +89,8 @@ def paths(project: Project) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [pytest.param({}, id="light"), *seldom({"color_scheme": "dark"}, PHONE, ids=["dark", "phone"])])
-def test_quiet_without_barriers_and_nothing_planted_is_run(browser: Any, board: Board, options: dict[str, Any]) -> None:
-    with Seen(browser, board, known=True, **options) as seen:
+def test_quiet_without_barriers_and_nothing_planted_is_run(window: Any, board: Board, options: dict[str, Any]) -> None:
+    with Seen(window(**options), board, known=True) as seen:
         for place, path in enumerate(paths(board.project)):
             reply = seen.go(path)
             if reply.status >= 400:  # the browser says so on its console, and only that
@@ -116,8 +104,8 @@ def test_quiet_without_barriers_and_nothing_planted_is_run(browser: Any, board: 
             assert seen.faults == [], path
 
 
-def test_points_of_a_chart_answer_to_pointer_and_keys(browser: Any, board: Board) -> None:
-    with Seen(browser, board) as seen:
+def test_points_of_a_chart_answer_to_pointer_and_keys(window: Any, board: Board) -> None:
+    with Seen(window(), board) as seen:
         seen.go(plain_link("/series", **GSM))
         told = seen.page.locator(".told")
         assert told.is_hidden()
@@ -135,10 +123,10 @@ def test_points_of_a_chart_answer_to_pointer_and_keys(browser: Any, board: Board
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
-def test_the_whole_way_to_an_approval(browser: Any, board: Board, script: bool) -> None:
+def test_the_whole_way_to_an_approval(window: Any, board: Board, script: bool) -> None:
     """From the reference to the sign-in and back, a reason, approved: by clicks and keys alone."""
     reason = f"looked at it, script {script}"
-    with Seen(browser, board, java_script_enabled=script) as seen:
+    with Seen(window(**({} if script else {"java_script_enabled": False})), board) as seen:
         seen.go("/references")
         seen.page.locator("a", has_text="llama-3.1-8b [quant=FP8]").click()
         seen.page.get_by_text("Sign in to approve").click()
@@ -158,8 +146,8 @@ def test_the_whole_way_to_an_approval(browser: Any, board: Board, script: bool) 
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
-def test_two_runs_are_picked_and_compared(browser: Any, board: Board, script: bool) -> None:
-    with Seen(browser, board, java_script_enabled=script) as seen:
+def test_two_runs_are_picked_and_compared(window: Any, board: Board, script: bool) -> None:
+    with Seen(window(**({} if script else {"java_script_enabled": False})), board) as seen:
         seen.go(plain_link("/series", **GSM))
         seen.page.locator('input[name="a"]').nth(9).check()
         seen.page.get_by_role("button", name="Compare a with b").click()
@@ -173,10 +161,10 @@ def test_two_runs_are_picked_and_compared(browser: Any, board: Board, script: bo
         assert seen.faults == []
 
 
-def test_a_stranger_cannot_send_a_form_here(browser: Any, board: Board) -> None:
+def test_a_stranger_cannot_send_a_form_here(window: Any, board: Board) -> None:
     """Another page, of another port of this very machine, sends the form of the approval with the cookie of somebody signed in."""
     form = f'<form method="post" action="{board.address}/reference/approve"><input name="task" value="gsm8k"><button>x</button></form>'
-    with Seen(browser, board, known=True) as seen:
+    with Seen(window(), board, known=True) as seen:
         seen.page.unroute("**/*")
         seen.page.route("http://127.0.0.1:1/**", lambda route: route.fulfill(body=form, content_type="text/html"))
         seen.page.goto("http://127.0.0.1:1/")
@@ -186,8 +174,8 @@ def test_a_stranger_cannot_send_a_form_here(browser: Any, board: Board) -> None:
         seen.page.get_by_text("This form was not sent from this server").wait_for()
 
 
-def test_a_cookie_is_out_of_the_reach_of_scripts_and_pages_of_frames(browser: Any, board: Board) -> None:
-    with Seen(browser, board, known=True) as seen:
+def test_a_cookie_is_out_of_the_reach_of_scripts_and_pages_of_frames(window: Any, board: Board) -> None:
+    with Seen(window(), board, known=True) as seen:
         assert seen.page.evaluate("document.cookie") == ""
         (cookie,) = seen.context.cookies()
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")

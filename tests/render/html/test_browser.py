@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,51 +15,46 @@ from cases import seldom
 from render.html.page_samples import long_table, samples
 from render.verdict_samples import PAIRED
 from steelyard.questions.report.report import report
+from window import Window
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 PAGES = ["regression", "stopped", "suite", "comparison", "measurement", "beliefs", "leaderboard", "plan", "run", "drift", "lint"]
 pytestmark = pytest.mark.needs_system
+Show = Callable[..., Window]
 
 
-class Seen:
-    """A page of the browser, and what it did that it should not have done."""
+@pytest.fixture
+def show(window: Any, tmp_path: Path) -> Iterator[Callable[..., Window]]:
+    """A page as a file, in a window that may ask for nothing else."""
+    shown: list[Window] = []
 
-    def __init__(self, browser: Any, folder: Path, text: str, **options: Any) -> None:
-        self.faults: list[str] = []
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
-        self.page.on("pageerror", lambda fault: self.faults.append(f"error: {fault}"))
-        self.page.on("dialog", lambda dialog: (self.faults.append("dialog"), dialog.dismiss()))
-        self.file = folder / "page.html"
-        self.file.write_text(text, encoding="utf-8")
-        self.page.route("**/*", self._asked)
-        self.page.goto(self.file.as_uri())
+    def opened(text: str, **options: Any) -> Window:
+        file = tmp_path / f"page{len(shown)}.html"
+        file.write_text(text, encoding="utf-8")
+        seen = Window(window(**options), lambda url: url.split("#")[0] == file.as_uri())
+        shown.append(seen)
+        seen.page.goto(file.as_uri())
+        return seen
 
-    def _asked(self, route: Any) -> None:
-        if route.request.url.split("#")[0] == self.file.as_uri():
-            route.continue_()
-        else:
-            self.faults.append(f"request: {route.request.url}")
-            route.abort()
+    yield opened
+    for seen in shown:
+        seen.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", *seldom("dark")])
-def test_quiet_and_without_barriers(browser: Any, tmp_path: Path, scheme: str) -> None:
-    seen = Seen(browser, tmp_path, report(*samples().values()), color_scheme=scheme)
+def test_quiet_and_without_barriers(show: Show, scheme: str) -> None:
+    seen = show(report(*samples().values()), color_scheme=scheme)
     seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     found = barriers(seen.page)
-    seen.context.close()
     assert not found, found
     assert seen.faults == []
 
 
 @pytest.mark.parametrize("names", [PAGES, ["regression"], *seldom(*([name] for name in PAGES[1:]))], ids=lambda names: names[-1])
-def test_fits_a_phone_and_a_sheet(browser: Any, tmp_path: Path, names: list[str]) -> None:
-    seen = Seen(browser, tmp_path, report(*(samples()[name] for name in names)), viewport={"width": 360, "height": 740})
+def test_fits_a_phone_and_a_sheet(show: Show, names: list[str]) -> None:
+    seen = show(report(*(samples()[name] for name in names)), viewport={"width": 360, "height": 740})
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
     sheet = seen.page.pdf(format="A4")
-    seen.context.close()
     assert sheet.startswith(b"%PDF")
     assert seen.faults == []
 
@@ -72,34 +68,32 @@ def planted() -> str:
     return report(sy.measure(named, metric=["accuracy", "each_recall"], by="area"), verdict, title=PLANTED)
 
 
-def test_a_planted_label_does_nothing(browser: Any, tmp_path: Path) -> None:
-    seen = Seen(browser, tmp_path, planted())
+def test_a_planted_label_does_nothing(show: Show) -> None:
+    seen = show(planted())
     seen.page.wait_for_timeout(200)
     assert seen.page.title() == PLANTED  # as words
     assert seen.page.locator("img").count() == 0
     assert seen.page.locator("script").count() == 0
     assert seen.page.get_by_text("onerror=").count() > 5  # it is shown
-    seen.context.close()
     assert seen.faults == []
 
 
-def test_the_policy_stops_what_slips_in(browser: Any, tmp_path: Path) -> None:
+def test_the_policy_stops_what_slips_in(show: Show) -> None:
     """Were the escaping to fail, the browser would still refuse: markup put into the finished page neither runs nor loads."""
     page = report(samples()["regression"]).replace(
         "</main>", "<img src=https://x.test/y onerror=\"document.title='pwned'\"><script>document.title='pwned'</script></main>"
     )
-    seen = Seen(browser, tmp_path, page)
+    seen = show(page)
     seen.page.wait_for_timeout(200)
     title = seen.page.title()
-    seen.context.close()
     assert title.startswith("REGRESSION")
     assert not [fault for fault in seen.faults if fault.startswith(("request", "dialog"))]
     assert any("Content Security Policy" in fault for fault in seen.faults)
 
 
-def test_search_narrows_the_items(browser: Any, tmp_path: Path) -> None:
+def test_search_narrows_the_items(show: Show) -> None:
     items = tuple({"id": f"item-{i:03d}", "change": "lost", "truth": "a", "baseline": "a", "candidate": "b"} for i in range(30))
-    seen = Seen(browser, tmp_path, report(replace(PAIRED, telling=items)))
+    seen = show(report(replace(PAIRED, telling=items)))
     rows = seen.page.locator("table.searched tbody tr:visible")
     assert rows.count() == 20  # the others are folded
     seen.page.get_by_role("searchbox").fill("ITEM-02")
@@ -107,43 +101,38 @@ def test_search_narrows_the_items(browser: Any, tmp_path: Path) -> None:
     assert seen.page.locator(".search output").inner_text() == "10 of 30"
     seen.page.get_by_role("searchbox").fill("")
     assert rows.count() == 30  # the search opened them
-    seen.context.close()
     assert seen.faults == []
 
 
-def test_without_javascript_everything_is_there(browser: Any, tmp_path: Path) -> None:
-    seen = Seen(browser, tmp_path, report(samples()["suite"], samples()["comparison"]), java_script_enabled=False)
+def test_without_javascript_everything_is_there(show: Show) -> None:
+    seen = show(report(samples()["suite"], samples()["comparison"]), java_script_enabled=False)
     assert seen.page.locator(".search").first.is_hidden()
     assert seen.page.locator("table.searched tbody tr").first.is_visible()
     seen.page.locator("details.inside summary").first.click()
     assert seen.page.locator("details.inside[open] .lead").first.is_visible()
     seen.page.get_by_role("link").nth(1).click()
     assert seen.page.url.endswith("#result-2")
-    seen.context.close()
     assert seen.faults == []
 
 
-def test_a_piece_in_a_notebook_keeps_to_itself(browser: Any, tmp_path: Path) -> None:
+def test_a_piece_in_a_notebook_keeps_to_itself(show: Show) -> None:
     cell = samples()["comparison"]._repr_html_()
     theirs = "<p id=mine>text</p><table id=theirs><tr><td>1</td></tr></table>"
     text = f"<!DOCTYPE html><html lang=en><title>n</title><body>{theirs}{cell}</body></html>"
-    seen = Seen(browser, tmp_path, text)
-    (tmp_path / "bare").mkdir()
-    bare = Seen(browser, tmp_path / "bare", text.replace(cell, ""))
     look = "id => { const s = getComputedStyle(document.getElementById(id)); return [s.color, s.fontSize, s.margin, s.borderCollapse] }"
-    for name in ("mine", "theirs"):
-        assert seen.page.evaluate(look, name) == bare.page.evaluate(look, name)
-    seen.context.close()
-    bare.context.close()
-    assert seen.faults == []
+    looks = []
+    for shown in (text, text.replace(cell, "")):
+        seen = show(shown)
+        looks.append([seen.page.evaluate(look, name) for name in ("mine", "theirs")])
+        assert seen.faults == []
+    assert looks[0] == looks[1]
 
 
-def test_one_pale_word_among_many_is_a_barrier(browser: Any, tmp_path: Path) -> None:
+def test_one_pale_word_among_many_is_a_barrier(show: Show) -> None:
     """Words that look like others are asked about once, and the one that nobody can read is still found."""
     words = "<p>as it should be</p>" * 40 + '<p style="color: #ccc">pale</p>' + "<p>as it should be</p>" * 40
-    seen = Seen(browser, tmp_path, f"<!DOCTYPE html><html lang=en><title>n</title><main><h1>h</h1>{words}</main></html>")
+    seen = show(f"<!DOCTYPE html><html lang=en><title>n</title><main><h1>h</h1>{words}</main></html>")
     found = barriers(seen.page)
-    seen.context.close()
     assert "color-contrast" in found
     assert ">pale<" in found
     assert "should be" not in found
