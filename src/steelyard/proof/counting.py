@@ -18,8 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from scipy.special import bdtr, bdtrc, betaincinv
-
+from steelyard.infer.special_functions import bdtr, bdtrc, betaincinv
 from steelyard.proof.claims import Band, Point, Setting, counted
 from steelyard.results.certificate import UP_IS_BAD
 

@@ -215,7 +215,7 @@ def cdf(z: float, df: float | None) -> float:
     """P(T <= z) of Student's t with df degrees; of the normal law without. Reference: Student1908."""
     if df is None:
         return lower_tail(z)
-    from scipy.special import stdtr
+    from steelyard.infer.special_functions import stdtr
 
     return float(stdtr(df, z))
 
@@ -224,6 +224,6 @@ def quantile(q: float, df: float | None) -> float:
     """The q quantile of Student's t with df degrees; of the normal law without. Reference: Student1908."""
     if df is None:
         return STANDARD.inv_cdf(q)
-    from scipy.special import stdtrit
+    from steelyard.infer.special_functions import stdtrit
 
     return float(stdtrit(df, q))
