@@ -254,18 +254,21 @@ def _called(node: ast.Call) -> str:
 
 
 def silent_parameters(tree: Tree) -> tuple[list[str], int]:
-    """(public parameters that their docstring does not name, public parameters in all)."""
+    """(public parameters without a line of their own, `name: ...`, under `Parameters:`, or whose line does not say what the default means;
+    public parameters in all)."""
     code = (
         "import inspect, json, re, steelyard as sy\n"
         "found, many = [], 0\n"
         "for name in sy.__all__:\n"
         "    what = getattr(sy, name)\n"
         "    if not inspect.isfunction(what): continue\n"
-        "    words = set(re.findall(r'\\w+', inspect.getdoc(what) or ''))\n"
+        "    told = (inspect.getdoc(what) or '').partition('\\nParameters:\\n')[2].partition('\\n\\n')[0]\n"
+        "    lines = dict(re.findall(r'^    (\\w+): (.*(?:\\n        .*)*)', told, re.M))\n"
         "    for each in inspect.signature(what).parameters.values():\n"
-        "        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD): continue\n"
         "        many += 1\n"
-        "        if each.name not in words: found.append(f'{name}({each.name})')\n"
+        "        if each.name not in lines: found.append(f'{name}({each.name})')\n"
+        "        elif each.default is not each.empty and not re.search(r'\\bDefault:\\s+\\S', lines[each.name]):\n"
+        "            found.append(f'{name}({each.name}): its default')\n"
         "print(json.dumps([found, many]))\n"
     )
     run = subprocess.run(

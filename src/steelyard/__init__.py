@@ -57,23 +57,50 @@ if TYPE_CHECKING:
     from steelyard.questions.split.split import split
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
+    from steelyard.results.base import Result
     from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
-    from steelyard.results.certificate import Certificate
+    from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
     from steelyard.results.comment import PostedComment
-    from steelyard.results.comparison import Comparison, Difference, Leaderboard, System, Test
-    from steelyard.results.evaluation import DryRun, Evaluation
+    from steelyard.results.comparison import ComparedSlice, Comparison, Difference, Leaderboard, Ranked, System, Test
+    from steelyard.results.details import ComparisonDetails, PlanDetails, PooledTable, RowDetails, TestDetails, VerdictDetails
+    from steelyard.results.evaluation import Answered, DryRun, Evaluation
     from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
-    from steelyard.results.learning_curve import LearningCurve
-    from steelyard.results.measurement import Interval, Measurement, Row, Slice
-    from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
-    from steelyard.results.plan import Plan
-    from steelyard.results.references import Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
+    from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
+    from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
+    from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightPoint, NightSimulation
+    from steelyard.results.plan import Curve, Plan
+    from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
     from steelyard.results.split import CheckedPart, DataSplit, PartOverlap, SharedPair, SplitCheck, SplitPart, SplitStratum
-    from steelyard.results.verdict import Recorded, Suite, Verdict
+    from steelyard.results.verdict import JudgedSlice, JudgedSystem, PooledSuite, Recorded, SliceFamily, Suite, SuiteNights, Verdict
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "SuiteNights": "results.verdict",
+    "SliceFamily": "results.verdict",
+    "PooledSuite": "results.verdict",
+    "JudgedSystem": "results.verdict",
+    "JudgedSlice": "results.verdict",
+    "Finding": "results.references",
+    "Curve": "results.plan",
+    "NightPoint": "results.nights",
+    "MeasuredSlice": "results.measurement",
+    "CurvePoint": "results.learning_curve",
+    "CurveGap": "results.learning_curve",
+    "Answered": "results.evaluation",
+    "VerdictDetails": "results.details",
+    "TestDetails": "results.details",
+    "RowDetails": "results.details",
+    "PooledTable": "results.details",
+    "PlanDetails": "results.details",
+    "ComparisonDetails": "results.details",
+    "Ranked": "results.comparison",
+    "ComparedSlice": "results.comparison",
+    "Tried": "results.certificate",
+    "Preferred": "results.certificate",
+    "Precise": "results.certificate",
+    "Held": "results.certificate",
+    "Result": "results.base",
     "dry_run": "questions.run.run",
     "every_eval_ever_records": "questions.report.card",
     "google_card": "questions.report.card",
@@ -189,6 +216,7 @@ __all__ = [
     "AccuracyTask",
     "Acknowledged",
     "AmbiguityError",
+    "Answered",
     "Audit",
     "AuditedPair",
     "AuditedScore",
@@ -197,51 +225,75 @@ __all__ = [
     "BudgetOutcome",
     "Certificate",
     "CheckedPart",
+    "ComparedSlice",
     "Comparison",
+    "ComparisonDetails",
     "Counts",
+    "Curve",
+    "CurveGap",
+    "CurvePoint",
     "DataError",
     "DataSplit",
     "Difference",
     "Drift",
     "DryRun",
     "Evaluation",
+    "Finding",
+    "Held",
     "History",
     "Interval",
     "JointCounts",
+    "JudgedSlice",
+    "JudgedSystem",
     "Leaderboard",
     "LearningCurve",
     "Lint",
     "Listing",
+    "MeasuredSlice",
     "Measurement",
     "NightAcknowledgement",
     "NightAlarm",
+    "NightPoint",
     "NightSimulation",
     "PartOverlap",
     "PastRun",
     "Plan",
+    "PlanDetails",
+    "PooledSuite",
+    "PooledTable",
     "PostedComment",
     "Posterior",
+    "Precise",
+    "Preferred",
     "ProjectInit",
+    "Ranked",
     "Recorded",
     "ReferenceChange",
     "ReferenceDetail",
     "ReferenceHistory",
+    "Result",
     "Row",
+    "RowDetails",
     "RunList",
     "SharedPair",
     "Slice",
+    "SliceFamily",
     "SourceError",
     "SplitCheck",
     "SplitPart",
     "SplitStratum",
     "SteelyardError",
     "Suite",
+    "SuiteNights",
     "System",
     "Task",
     "TellingItem",
     "Test",
+    "TestDetails",
+    "Tried",
     "UsageError",
     "Verdict",
+    "VerdictDetails",
     "Written",
     "__version__",
     "acknowledge",

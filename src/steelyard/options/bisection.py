@@ -49,8 +49,8 @@ _SEARCH = (
         metavar="URL",
         help="Database with the runs of both ends: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
-    Option(name="task", metavar="NAME", help="Task of the past runs, if the history has several."),
-    Option(name="model", metavar="NAME", help="Model of the past runs, if the history has several."),
+    Option(name="task", unset="the only one there is", metavar="NAME", help="Task of the past runs, if the history has several."),
+    Option(name="model", unset="the only one there is", metavar="NAME", help="Model of the past runs, if the history has several."),
     Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
     Option(name="repository", kind="directory", help="A directory of the git repository.  [default: the current one]"),
     *RUN_COLUMNS,
@@ -81,5 +81,11 @@ IN_PYTHON = (
         help="The command and its arguments, as a list: it is run in a checkout of a commit, without a shell.",
     ),
     *OPTIONS,
-    Option(name="tell", takes="function", python_alone="the command prints it", help="Called with a line for every batch that was asked."),
+    Option(
+        name="tell",
+        unset="silence",
+        takes="function",
+        python_alone="the command prints it",
+        help="Called with a line for every batch that was asked.",
+    ),
 )

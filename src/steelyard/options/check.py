@@ -27,7 +27,7 @@ OPTIONS = (
     *NIGHT,
     Option(name="metric", metavar="NAME", takes="metric", help="Metric to compare.  [default: the reference's]"),
     Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
-    Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),
+    Option(name="scale", unset="the reference's", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),
     Option(
         name="higher_is_better",
         flag="--higher-is-better/--lower-is-better",
@@ -38,7 +38,11 @@ OPTIONS = (
     Option(name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: 0.2]"),
     Option(name="sigma", type=float, help="Standard deviation of one item's score, if the reference is a single number."),
     Option(
-        name="theta", kind="drop", metavar="DROP", help="Smallest drop that matters; a pass has to rule it out. 1% is 1% of the reference."
+        name="theta",
+        unset="the reference's, or none",
+        kind="drop",
+        metavar="DROP",
+        help="Smallest drop that matters; a pass has to rule it out. 1% is 1% of the reference.",
     ),
     Option(name="margin", kind="drop", metavar="DROP", help="Drop to tolerate; 5% is 5% of the reference.  [default: 0]"),
     Option(
@@ -65,6 +69,7 @@ OPTIONS = (
     Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
     Option(
         name="by",
+        unset="all items together alone",
         kind="list",
         takes="slices",
         metavar="COLUMN",

@@ -22,7 +22,9 @@ from steelyard.options.option import (
 )
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
-CD_OUT = Option(name="cd_out", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG.")
+CD_OUT = Option(
+    name="cd_out", unset="not written", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."
+)
 OPTIONS = (
     Option(
         name="flips",
@@ -50,9 +52,17 @@ OPTIONS = (
         help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]",
     ),
     Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
-    Option(name="labels", kind="list", takes="list", metavar="A,B,C", help="The classes, in order; any other prediction counts as wrong."),
+    Option(
+        name="labels",
+        unset="those that occur",
+        kind="list",
+        takes="list",
+        metavar="A,B,C",
+        help="The classes, in order; any other prediction counts as wrong.",
+    ),
     Option(
         name="by",
+        unset="all items together alone",
         kind="list",
         takes="slices",
         metavar="COLUMN",
@@ -61,6 +71,7 @@ OPTIONS = (
     ),
     Option(
         name="names",
+        unset="as the sources are called",
         kind="list",
         takes="names of systems",
         metavar="A,B",
@@ -104,7 +115,7 @@ OPTIONS = (
         help="Correction of p-values for several pairs or slices.",
     ),
     PRIOR_SCALE,
-    Option(name="flips_out", kind="output", help="Write all items that changed to a CSV file."),
+    Option(name="flips_out", unset="not written", kind="output", help="Write all items that changed to a CSV file."),
     replace(CD_OUT, elsewhere="rank.cd_out"),
     Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
 )

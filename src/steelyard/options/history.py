@@ -12,21 +12,24 @@ OPTIONS = (
         metavar="URL",
         help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
-    Option(name="task", metavar="NAME", help="Only runs of this task."),
-    Option(name="model", metavar="NAME", help="Only runs of this model."),
+    Option(name="task", unset="all tasks", metavar="NAME", help="Only runs of this task."),
+    Option(name="model", unset="all models", metavar="NAME", help="Only runs of this model."),
     Option(
         name="spec",
+        unset="all",
         kind="pairs_or_none",
         metavar="KEY=VALUE",
         repeat=True,
         help="Only runs with exactly this spec; 'none': runs without one. Repeatable.",
     ),
-    Option(name="metric", metavar="NAME", takes="metric", help="Only runs of this metric."),
-    Option(name="verdict", choices=("pass", "regression", "inconclusive"), help="Only runs with this verdict."),
-    Option(name="since", metavar="TIME", takes="time", help="Only runs at or after this date or time (UTC)."),
-    Option(name="until", metavar="TIME", takes="time", help="Only runs before this date or time (UTC)."),
+    Option(name="metric", unset="all metrics", metavar="NAME", takes="metric", help="Only runs of this metric."),
+    Option(name="verdict", unset="all", choices=("pass", "regression", "inconclusive"), help="Only runs with this verdict."),
+    Option(
+        name="since", unset="from the first run on", metavar="TIME", takes="time", help="Only runs at or after this date or time (UTC)."
+    ),
+    Option(name="until", unset="to the newest run", metavar="TIME", takes="time", help="Only runs before this date or time (UTC)."),
     Option(name="limit", type=int, takes="bare number", help="Runs per page.  [default: 50]"),
-    Option(name="after", metavar="ID", help="Start the page after the run with this id."),
+    Option(name="after", unset="with the newest run", metavar="ID", help="Start the page after the run with this id."),
     Option(name="export", elsewhere="export_runs.path", kind="output", help="Write all matching runs to a .csv or .jsonl file."),
     Option(
         name="compare",
@@ -93,7 +96,7 @@ SIMULATE = (
         metavar="URL",
         help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
     ),
-    Option(name="series", metavar="NAME", help="Series of nights, if the history has several."),
+    Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
     Option(
         name="suite",
         kind="file",
@@ -125,7 +128,7 @@ SIMULATE = (
 )
 
 ACK = (
-    Option(name="series", metavar="NAME", help="Series of nights, if the history has several."),
+    Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
     Option(name="accept", switch=True, help="The change is intended: nights are compared with it from now on."),
     Option(name="fixed", switch=True, help="The cause is gone: nights are compared with those before it again."),
     Option(name="reason", metavar="TEXT", help="Why, in a sentence; it is stored."),

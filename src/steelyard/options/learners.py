@@ -81,7 +81,11 @@ OPTIONS = (
         help="Names of the two learners.  [default: baseline and candidate]",
     ),
     Option(
-        name="progress", takes="function", python_alone="the command prints it", help="Called with the number of splits done and in total."
+        name="progress",
+        unset="silence",
+        takes="function",
+        python_alone="the command prints it",
+        help="Called with the number of splits done and in total.",
     ),
 )
 

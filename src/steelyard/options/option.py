@@ -43,11 +43,12 @@ class Option:
     is typed. turns_off: the parameter of Python that this switch makes False. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python,
-    where that is another. flag: how it is typed, where that is not its name with dashes. terminal: one of TERMINAL, why Python
-    has no such parameter. elsewhere: where Python has it, if not as a keyword of the verb: a function of the package with its
-    parameter (check_suite.series), or what makes the data (Counts.of). afterwards: Python does it before it returns, the command
-    when its answer is printed. python_alone: why only Python has it. takes: the kind of value that Python takes, a name of `TAKEN`,
-    where it does not follow from the rest: an array beside the name of a column, an open history beside the address of one.
+    where that is another. unset: what it means there to leave it out, where help has no word of the default. flag: how it is typed,
+    where that is not its name with dashes. terminal: one of TERMINAL, why Python has no such parameter. elsewhere: where Python has it,
+    if not as a keyword of the verb: a function of the package with its parameter (check_suite.series), or what makes the data
+    (Counts.of). afterwards: Python does it before it returns, the command when its answer is printed. python_alone: why only Python has
+    it. takes: the kind of value that Python takes, a name of `TAKEN`, where it does not follow from the rest: an array beside the name
+    of a column, an open history beside the address of one.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Option:
     variable: str = ""
     short: str = ""
     python: str = ""
+    unset: str = ""
     flag: str = ""
     also: tuple[str, ...] = ()
     takes: str = ""
@@ -135,7 +137,7 @@ class Option:
             [
                 f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
                 *([self._names_told()] if self.choices or self.registry else []),
-                *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or _shown(default)}."]),
+                *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or self.unset or _shown(default)}."]),
             ]
         )
 
@@ -384,7 +386,10 @@ def complete_docstring(verb: Callable[..., Any]) -> None:
     if verb not in _undocumented:
         return
     declared, returns, others = _undocumented.pop(verb)
-    others.setdefault("columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays.")
+    if "columns" not in declared:
+        others.setdefault(
+            "columns", f"How a source is read: {', '.join(SOURCE_KEYWORDS)}; columns by name for tables, as arrays for arrays."
+        )
     told = {
         name: others[name] if name in others else declared[name].sentence(default)
         for name, default in _defaults(verb)

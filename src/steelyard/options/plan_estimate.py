@@ -10,7 +10,13 @@ OPTIONS = (
     Option(
         name="metric", metavar="NAME", takes="metric", default="accuracy", help="accuracy, error, precision, recall, specificity or f1."
     ),
-    Option(name="expected", type=float, metavar="P", help="Expected value.  [default for a width: the worst case]"),
+    Option(
+        name="expected",
+        type=float,
+        metavar="P",
+        help="Expected value.  [default for a width: the worst case]",
+        python="Expected value.  [default: for a width, the worst case]",
+    ),
     Option(name="precision", type=float, metavar="P", help="Expected precision; f1 needs --recall too."),
     Option(name="recall", type=float, metavar="R", help="Expected recall; for precision, converts items into labels."),
     Option(name="specificity", type=float, metavar="S", help="Expected specificity."),

@@ -24,7 +24,13 @@ OPTIONS = (
         takes="column or number",
         help="Column with the number of test items, or one number for all points; 'none' ignores it.",
     ),
-    Option(name="lower_is_better", turns_off="higher_is_better", switch=True, help="The score is an error or a loss; the best is 0."),
+    Option(
+        name="lower_is_better",
+        unset="as a LearningCurve says, else True",
+        turns_off="higher_is_better",
+        switch=True,
+        help="The score is an error or a loss; the best is 0.",
+    ),
     Option(
         name="learner",
         elsewhere="learning_curve.estimator",

@@ -66,7 +66,12 @@ CARDS = (
 OPTIONS = (
     Option(name="output", terminal="output", short="-o", kind="output", help="Where to write the page.  [default: report.html]"),
     Option(name="title", help="Title of the page."),
-    Option(name="flips", kind="path", help="File written by `compare --flips-out`; its items are listed on the page."),
+    Option(
+        name="flips",
+        kind="path",
+        help="File written by `compare --flips-out`; its items are listed on the page.",
+        python="File that `compare(flips_out=...)` wrote; its items are listed on the page.",
+    ),
     Option(name="open_", terminal="browser", flag="--open", switch=True, help="Open the page in a browser."),
     *CARDS,
     Option(name="quiet", terminal="printing", switch=True, help="Print only errors to stderr."),

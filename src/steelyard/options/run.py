@@ -111,11 +111,15 @@ OPTIONS = (
         repeat=True,
         help="Total seconds allowed per answer (per attempt of an endpoint, per batch of a function); once, or once per model.",
     ),
-    Option(name="max_calls", type=int, help="Most calls to make; a run that reaches it ends undecided and can be continued."),
+    Option(
+        name="max_calls", unset="no limit", type=int, help="Most calls to make; a run that reaches it ends undecided and can be continued."
+    ),
     Option(
         name="max_cost",
+        unset="no limit",
         type=float,
         help="Most money to spend at --price; requests under way are finished. A run that reaches it ends undecided and can be continued.",
+        python="Most money to spend, by `prices`; requests under way are finished. A run that reaches it ends undecided, can be continued.",
     ),
     Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run is aborted."),
     Option(
@@ -146,7 +150,13 @@ OPTIONS = (
         default="first",
         help="With --suite and --until decided: end at the first regression, or decide every task.",
     ),
-    Option(name="output", short="-o", kind="output", help="Where to write the rows, one JSON object per line."),
+    Option(
+        name="output",
+        unset="they are written nowhere",
+        short="-o",
+        kind="output",
+        help="Where to write the rows, one JSON object per line.",
+    ),
     Option(
         name="answer_",
         terminal="output",

@@ -7,11 +7,12 @@ from steelyard.options.option import SEED, Option
 THRESHOLD, WORDS = 0.8, 2  # of the check: how alike two texts are that are called nearly equal, in runs of so many words
 
 SPLIT_OPTIONS = (
-    Option(name="train", type=float, metavar="SHARE", help="Share of the rows for train, such as .8."),
-    Option(name="dev", type=float, metavar="SHARE", help="Share of the rows for dev."),
-    Option(name="test", type=float, metavar="SHARE", help="Share of the rows for test."),
+    Option(name="train", unset="no such part", type=float, metavar="SHARE", help="Share of the rows for train, such as .8."),
+    Option(name="dev", unset="no such part", type=float, metavar="SHARE", help="Share of the rows for dev."),
+    Option(name="test", unset="no such part", type=float, metavar="SHARE", help="Share of the rows for test."),
     Option(
         name="parts",
+        unset="no such part",
         flag="--part",
         kind="shares",
         repeat=True,
@@ -28,7 +29,7 @@ SPLIT_OPTIONS = (
         kind="output_directory",
         metavar="DIR",
         help="Directory to write the parts to; --answer writes the answer to a file.  [default: that of DATA]",
-        python="Directory to write the parts to; None is that of the data.",
+        python="Directory to write the parts to.  [default: that of the data]",
     ),
     Option(name="update", switch=True, help="Replace parts that exist."),
     Option(name="dry_run", switch=True, help="Show how many rows each part would have; write nothing."),
@@ -57,6 +58,7 @@ COMMON_OPTIONS = (
     ),
     Option(
         name="group",
+        unset="one that is found by its name",
         metavar="COLUMN",
         help="Column that groups items that belong together; a group is never split. 'none' ignores one found by name.",
     ),
