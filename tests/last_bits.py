@@ -29,7 +29,6 @@ FUNCTIONS = {
 }
 METHODS = {"sum", "mean", "var", "std", "dot", "cumsum", "prod", "cumprod"}
 MODULES = {"np", "math", "special"}
-SPECIAL = "steelyard.infer.special_functions"
 SEED = int(os.environ.get("LAST_BITS", "1"))
 
 
@@ -72,8 +71,8 @@ class Rewriter(ast.NodeTransformer):
         self.taken: set[str] = set()
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        if node.module in ("math", "numpy", SPECIAL):
-            self.taken |= {alias.asname or alias.name for alias in node.names if node.module == SPECIAL or alias.name in FUNCTIONS}
+        if node.module in ("math", "numpy", "scipy.special"):
+            self.taken |= {alias.asname or alias.name for alias in node.names if node.module == "scipy.special" or alias.name in FUNCTIONS}
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:

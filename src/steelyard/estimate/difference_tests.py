@@ -132,9 +132,10 @@ def _flipped(name: str, d: FloatArray, asked: CompareOptions, *, drawn: bool = F
 
 
 def _student(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
+    from scipy.special import stdtr
+
     from steelyard.estimate.fallback import or_none
     from steelyard.infer.intervals import sums as of_sums
-    from steelyard.infer.special_functions import stdtr
     from steelyard.metrics.sums import QUOTIENT
 
     mean = float(QUOTIENT.value(sums.totals()))

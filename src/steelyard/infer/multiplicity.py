@@ -57,7 +57,7 @@ def cochran_q(patterns: Mapping[tuple[int, ...], int]) -> tuple[float, int, floa
     >>> round(q, 4), df, round(p, 4)
     (9.8, 2, 0.0074)
     """
-    from steelyard.infer.special_functions import chdtrc
+    from scipy.special import chdtrc
 
     if not patterns:
         raise UsageError("Cochran's Q needs at least one item.", got="no items", need="at least one")
@@ -83,7 +83,7 @@ def friedman(scores: FloatArray, higher_is_better: bool = True) -> dict[str, obj
     >>> round(out["chi2"], 2), [round(r, 2) for r in out["mean_ranks"]]
     (6.5, [1.0, 2.25, 2.75])
     """
-    from steelyard.infer.special_functions import chdtrc, fdtrc
+    from scipy.special import chdtrc, fdtrc
 
     n, k = scores.shape
     if n < 2 or k < 2:
@@ -121,7 +121,7 @@ def studentized_range_quantile(k: int, level: float) -> float:
     >>> round(studentized_range_quantile(4, 0.95) / math.sqrt(2), 3)
     2.569
     """
-    from steelyard.infer.special_functions import ndtr
+    from scipy.special import ndtr
 
     step = 0.005
     z = np.arange(-1800, 1801) * step  # the integrand vanishes at both ends, so a plain sum is the trapezoid rule
@@ -152,7 +152,7 @@ def fisher_combined(p_values: Sequence[float]) -> tuple[float, float]:
     >>> [round(x, 4) for x in fisher_combined([0.1, 0.05, 0.2])]
     [13.8155, 0.0318]
     """
-    from steelyard.infer.special_functions import chdtrc
+    from scipy.special import chdtrc
 
     if not p_values:
         raise UsageError("No p-values to combine.", need="at least one")

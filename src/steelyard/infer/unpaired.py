@@ -110,8 +110,7 @@ def exact_midp(k1: int, n1: int, k2: int, n2: int) -> float:
     (0.0311, 0.5)
     """
     import numpy as np
-
-    from steelyard.infer.special_functions import betaln
+    from scipy.special import betaln
 
     total = k1 + k2
     k = np.arange(max(0, total - n2), min(n1, total) + 1)
@@ -138,7 +137,7 @@ class WelchT:
 
     def p_value(self, alternative: str, edge: float = 0.0) -> float:
         """p of H0: the true difference is `edge`. Where centre and difference lie on two sides of it, neither side is shown."""
-        from steelyard.infer.special_functions import stdtr
+        from scipy.special import stdtr
 
         t = (self.centre - edge) / self.error
         less = 1.0 if self.difference >= edge and t < 0 else float(stdtr(self.df, t))
@@ -147,7 +146,7 @@ class WelchT:
 
     def interval(self, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
         """centre +- t x error, and never without the difference that was seen: the edges that the test does not rule out."""
-        from steelyard.infer.special_functions import stdtrit
+        from scipy.special import stdtrit
 
         reach = float(stdtrit(self.df, 1 - tail(confidence_level, side))) * self.error
         return min(self.centre - reach, self.difference), max(self.centre + reach, self.difference)

@@ -18,7 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from steelyard.infer.special_functions import bdtr, bdtrc, betaincinv
+from scipy.special import bdtr, bdtrc, betaincinv
+
 from steelyard.proof.claims import Band, Point, Setting, counted
 from steelyard.results.certificate import UP_IS_BAD
 

@@ -57,7 +57,7 @@ def bounded_mean(
 
 def _with_end(n: float, mean: float, squares: float, end: float, q: float) -> float:
     """The lower end of the mean, an item at `end` added, which the mean is not below."""
-    from steelyard.infer.special_functions import ndtri, stdtrit
+    from scipy.special import ndtri, stdtrit
 
     distance = mean - end
     if not distance > 0:

@@ -89,7 +89,7 @@ def percentile_of_proportion(k: float, n: float, confidence_level: float = 0.95,
 
 def binomial_quantile(q: float, n: float, p: float) -> int:
     """The smallest x with P(X <= x) >= q for X ~ Binomial(n, p)."""
-    from steelyard.infer.special_functions import betainc
+    from scipy.special import betainc
 
     low, high = -1, int(n)
     while high - low > 1:
@@ -103,7 +103,7 @@ def binomial_quantile(q: float, n: float, p: float) -> int:
 
 def _mid_tail(k: float, n: float, p: float) -> float:
     """P(X > k) + P(X = k)/2 = (P(X >= k) + P(X >= k+1))/2 for X ~ Binomial(n, p)."""
-    from steelyard.infer.special_functions import betainc
+    from scipy.special import betainc
 
     at_least = float(betainc(k, n - k + 1, p)) if k > 0 else 1.0
     more = float(betainc(k + 1, n - k, p)) if k < n else 0.0

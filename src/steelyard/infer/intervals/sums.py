@@ -31,7 +31,7 @@ FEW = 4  # columns up to which picking units one by one is cheaper than counting
 
 def student(p: float, df: float) -> float:
     """The p quantile of Student's t with df degrees of freedom."""
-    from steelyard.infer.special_functions import stdtrit
+    from scipy.special import stdtrit
 
     return float(stdtrit(df, p))
 

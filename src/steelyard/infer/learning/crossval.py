@@ -174,7 +174,7 @@ def five_by_two_f(differences: Differences, alternative: str = "two-sided") -> S
     (1.489796, (10, 5))
     """
     check_two_sided(alternative)
-    from steelyard.infer.special_functions import fdtrc
+    from scipy.special import fdtrc
 
     pairs, variances = _pairs(differences)
     if (degenerate := _without_spread(pairs.ravel(), _within(pairs), (10, 5), alternative)) is not None:
@@ -208,7 +208,7 @@ def _t(given: Differences, extra: float, alternative: str, confidence_level: flo
 
 
 def _p(t: float, df: int, alternative: str) -> float:
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     return from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), alternative)
 

@@ -179,6 +179,6 @@ def _drawn_totals(table: FloatArray, count: npt.NDArray[np.int64], draws: int, r
 
 def _quantiles(worse: FloatArray, better: FloatArray) -> FloatArray:
     """z of p-values, from the tail that is smaller: beside 1 the other has no digits left."""
-    from steelyard.infer.special_functions import ndtri
+    from scipy.special import ndtri
 
     return np.where(worse < better, -ndtri(np.maximum(worse, SMALLEST)), ndtri(np.maximum(better, SMALLEST)))

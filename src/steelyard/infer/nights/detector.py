@@ -28,7 +28,7 @@ def shortfall(z: float, earlier: Sequence[float] | FloatArray) -> tuple[float, f
     >>> [round(x, 6) for x in shortfall(2.4, [0.3, -1.1, 0.8, 2.0])]
     [1.899713, 1.215556]
     """
-    from steelyard.infer.special_functions import ndtri, stdtr
+    from scipy.special import ndtri, stdtr
 
     phi, df = common_excess(earlier)
     tail = max(float(stdtr(df, -abs(z) / math.sqrt(phi))), 1e-300)

@@ -32,7 +32,7 @@ class BoundedT:
 
     def p_value(self, alternative: str, edge: float = 0.0) -> float:
         """p of H0: the true mean is `edge`. No difference at all, asked about 0, gives 1."""
-        from steelyard.infer.special_functions import stdtr
+        from scipy.special import stdtr
 
         if edge == 0 and self.mean == 0 and self.noise == 0:
             return 1.0

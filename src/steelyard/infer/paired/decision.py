@@ -70,7 +70,7 @@ def student_p(difference: float, error: float, df: float, margin: float = 0.0) -
     >>> round(student_p(-0.02, 0.01, 4), 4)
     0.0581
     """
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     return float(stdtr(df, (difference + margin) / error))
 
@@ -81,7 +81,7 @@ def student_reach(df: float, alpha: float) -> float:
     >>> round(student_reach(4, 0.05), 4)
     2.1318
     """
-    from steelyard.infer.special_functions import stdtrit
+    from scipy.special import stdtrit
 
     return -float(stdtrit(df, alpha))
 

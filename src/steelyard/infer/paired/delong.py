@@ -215,7 +215,7 @@ def cdf(z: float, df: float | None) -> float:
     """P(T <= z) of Student's t with df degrees; of the normal law without. Reference: Student1908."""
     if df is None:
         return lower_tail(z)
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     return float(stdtr(df, z))
 
@@ -224,6 +224,6 @@ def quantile(q: float, df: float | None) -> float:
     """The q quantile of Student's t with df degrees; of the normal law without. Reference: Student1908."""
     if df is None:
         return STANDARD.inv_cdf(q)
-    from steelyard.infer.special_functions import stdtrit
+    from scipy.special import stdtrit
 
     return float(stdtrit(df, q))

@@ -165,6 +165,6 @@ def _ends(margin: Margin) -> tuple[float, float]:
 def _cdf(t: float, df: float | None) -> float:
     if df is None:
         return lower_tail(t)
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     return float(stdtr(df, t))

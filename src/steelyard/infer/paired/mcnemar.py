@@ -99,7 +99,7 @@ def _coin_tails(gained: int, lost: int) -> tuple[float, float, float]:
         beyond = point * _falling(few, 1.0, total - few + 1, -1.0)
         within = 1.0 - point - beyond
         return (beyond, point, within) if gained <= lost else (within, point, beyond)
-    from steelyard.infer.special_functions import betainc, betaln
+    from scipy.special import betainc, betaln
 
     # The symmetry of the coin gives the upper tail without a subtraction from 1. bdtr would hold the total in 32 bits.
     below = float(betainc(lost + 1, gained, 0.5)) if gained else 0.0
@@ -300,6 +300,6 @@ def probability_better(gained: int, lost: int, prior: float = 0.5) -> float:
         return 0.5
     if prior == 0.5 and gained + lost <= SUMMED:
         return _half_beta(lost, gained)
-    from steelyard.infer.special_functions import betainc
+    from scipy.special import betainc
 
     return float(betainc(lost + prior, gained + prior, 0.5))

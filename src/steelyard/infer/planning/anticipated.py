@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import betainc, betaincinv, betaln, expit, gammaln, log_expit, xlog1py, xlogy
 
 from steelyard.infer.planning.precision_goal import Array, at_least
 from steelyard.infer.posterior.beta import TAIL, logit_nodes
-from steelyard.infer.special_functions import betainc, betaincinv, betaln, expit, gammaln, log_expit, xlog1py, xlogy
 from steelyard.late_dataclass import dataclass
 
 NODES = 128  # of the quadrature for a beta-binomial tail: its error is below 1e-12

@@ -33,7 +33,7 @@ def binomial_coverage(ends: Ends, n: int, shares: FloatArray) -> tuple[FloatArra
 
 def _chances(n: int, shares: FloatArray) -> FloatArray:
     """P(k of n) for every k, one row per share."""
-    from steelyard.infer.special_functions import gammaln, xlog1py, xlogy
+    from scipy.special import gammaln, xlog1py, xlogy
 
     k, p = np.arange(n + 1), shares[:, None]
     return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)))
@@ -69,7 +69,7 @@ def multinomial_coverage(
     >>> round(float(covered[0]), 4)
     0.9871
     """
-    from steelyard.infer.special_functions import gammaln, xlogy
+    from scipy.special import gammaln, xlogy
 
     ways = gammaln(tables[0].sum() + 1) - gammaln(tables + 1).sum(axis=1)
     given = ~np.isnan(low)
@@ -117,7 +117,7 @@ def averaged_coverage(ends: Ends, n: int, prior: tuple[float, float] = (0.5, 0.5
     >>> round(averaged_coverage(lambda k: wilson(k, 10), 10), 3)
     0.954
     """
-    from steelyard.infer.special_functions import betainc, betaln
+    from scipy.special import betainc, betaln
 
     a, b = prior
     k = np.arange(n + 1)

@@ -89,7 +89,7 @@ def at_least(trials: IntArray, k: IntArray, share: float | FloatArray) -> FloatA
     >>> at_least(np.array([4, 4, 4]), np.array([0, 3, 5]), 0.5).tolist()
     [1.0, 0.3125, 0.0]
     """
-    from steelyard.infer.special_functions import betainc
+    from scipy.special import betainc
 
     inside = (k > 0) & (k <= trials)
     tail = betainc(np.where(inside, k, 1), np.where(inside, trials - k + 1, 1), share)
@@ -155,7 +155,7 @@ def mcnemar_thetas(
     >>> mcnemar_thetas([3, 2471], 0.04, 0.05, 0.2).round(6).tolist()
     [nan, 0.009974]
     """
-    from steelyard.infer.special_functions import ndtri
+    from scipy.special import ndtri
 
     level, target = _level(alpha, test, alternative), 1 - beta - ROUNDING
     if not healthy:
@@ -333,7 +333,7 @@ def _power_and_slope(
 
 def coin(d: IntArray, k: IntArray) -> FloatArray:
     """P(X = k), X ~ Binomial(d, 1/2); 0 outside 0..d."""
-    from steelyard.infer.special_functions import gammaln
+    from scipy.special import gammaln
 
     inside = (k >= 0) & (k <= d)
     j = np.where(inside, k, 0)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betainc, betaincinv
 
 from steelyard.infer.normal import tail, z_value
-from steelyard.infer.special_functions import betainc, betaincinv
 from steelyard.late_dataclass import dataclass
 
 Ints = npt.NDArray[np.int64]

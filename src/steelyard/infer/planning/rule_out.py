@@ -97,7 +97,7 @@ def rule_out_thetas(sizes: Sequence[int], discordance: float, alpha: float, beta
     >>> rule_out_thetas([1, 2535], 0.9, 0.05, 0.2).round(5).tolist()
     [nan, 0.04679]
     """
-    from steelyard.infer.special_functions import ndtri
+    from scipy.special import ndtri
 
     check_theta(discordance, 0.0)
     z, target = -STANDARD.inv_cdf(alpha), 1 - beta - ROUNDING
@@ -140,7 +140,7 @@ def rule_out_alpha(n: int, discordance: float, theta: float, beta: float) -> flo
     >>> round(rule_out_alpha(2535, 0.04, 0.01, 0.2), 3)
     0.05
     """
-    from steelyard.infer.special_functions import ndtr
+    from scipy.special import ndtr
 
     target = 1 - beta - ROUNDING
 

@@ -362,7 +362,7 @@ def alpha_bracket(power: Callable[[float], float], target: float, z: float, slop
     >>> low < 0.75**10 <= high <= 1.06 * low
     True
     """
-    from steelyard.infer.special_functions import log_ndtr, ndtri
+    from scipy.special import log_ndtr, ndtri
 
     def level(z: float) -> float:
         return min(max(float(log_ndtr(-z)) + math.log(sides), LEVELS[0]), LEVELS[1])

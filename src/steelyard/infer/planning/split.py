@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import betainc
 
 from steelyard.infer.normal import z_value
-from steelyard.infer.special_functions import betainc
 from steelyard.late_dataclass import dataclass
 
 _TAIL = 9.0  # standard deviations of a binomial that are summed over; what lies beyond has probability below 1e-15

@@ -106,7 +106,7 @@ def beta_answers(accuracy: float, churn: float, answers: int) -> StoredAnswers:
         share = np.where(m == answers, accuracy, np.where(m == 0, 1 - accuracy, 0.0))
         chance = np.asarray(m / answers, float)
     else:
-        from steelyard.infer.special_functions import betaln, gammaln
+        from scipy.special import betaln, gammaln
 
         a, b = accuracy * s, (1 - accuracy) * s
         ways = gammaln(answers + 1) - gammaln(m + 1) - gammaln(answers - m + 1)

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expit, xlogy
 
 from steelyard.errors import UsageError
-from steelyard.infer.special_functions import betainc, betaincc, betaincinv, betaln, expit, log_expit, xlogy
 from steelyard.options.option import checked
 from steelyard.results.display import Displayable
 

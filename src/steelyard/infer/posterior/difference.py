@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betainc, betaincc, expit
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.paired.equivalence import Loss, Rope, expected_loss, rope
@@ -20,7 +21,6 @@ from steelyard.infer.posterior.beta import Array, BetaPosterior, Posterior, find
 from steelyard.infer.posterior.draws import BATCHES, CELL_DRAWS, GENERATOR, POINTS, SampledPosterior, _lattice_gammas
 from steelyard.infer.posterior.lattice import _reach
 from steelyard.infer.posterior.metrics import F1Posterior
-from steelyard.infer.special_functions import betainc, betaincc, expit
 from steelyard.metrics.table import Margins
 from steelyard.tally.counts import whole
 from steelyard.tally.joint import JointCounts

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, gammaincinv, gammaln, logit
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.posterior.beta import Array, Posterior, prior_pair
-from steelyard.infer.special_functions import expit, gammaincinv, gammaln, logit
 from steelyard.metrics.table import Margins
 from steelyard.tally.counts import Counts, whole
 

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import betainc, betaincc, betaincinv, expit
 
 from steelyard.infer.posterior.beta import TAIL, Array, BetaPosterior, Posterior, find_root, log_density
-from steelyard.infer.special_functions import betainc, betaincc, betaincinv, expit
 
 POINTS = 16384  # of the lattice of the mean
 MANY = 1000  # classes beyond which the lattice grows with them, and equal ones are convolved at once

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import betainc, betaincc
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.posterior.beta import (
@@ -29,7 +30,6 @@ from steelyard.infer.posterior.beta import (
 )
 from steelyard.infer.posterior.draws import SampledPosterior, table_posterior
 from steelyard.infer.posterior.lattice import MeanOfBetas, MeanOfTwoBetas
-from steelyard.infer.special_functions import betainc, betaincc
 from steelyard.tally.counts import whole
 
 __all__ = [

@@ -27,7 +27,7 @@ def flips_above(gained: int, lost: int, n: int, scale: float, at: float = 0.0, *
     >>> [round(flips_above(76, 58, 1000, scale), 3) for scale in (0.001, 0.005, 0.02, 1.0)]
     [0.553, 0.731, 0.91, 0.939]
     """
-    from steelyard.infer.special_functions import betaincinv, erf
+    from scipy.special import betaincinv, erf
 
     m = gained + lost
     levels = (np.arange(SHARES) + 0.5) / SHARES
@@ -93,7 +93,7 @@ def estimate_above(difference: float, error: float, scale: float, at: float = 0.
     >>> round(estimate_above(0.018, 0.0115, 0.005), 3), round(estimate_above(0.018, 0.0115, 10), 3)
     (0.734, 0.941)
     """
-    from steelyard.infer.special_functions import gammaincinv, ndtr
+    from scipy.special import gammaincinv, ndtr
 
     errors = np.array([error])
     if df is not None:

@@ -62,7 +62,7 @@ class Paths:
         return self.mass if drift == 0 else self.mass * np.exp(drift * self.places - drift * drift * before / 2)
 
     def _below(self, bound: float, places: FloatArray, mass: FloatArray, drift: float) -> float:
-        from steelyard.infer.special_functions import ndtr
+        from scipy.special import ndtr
 
         return float(mass @ ndtr((bound - places - drift * self.step) / math.sqrt(self.step)))
 

@@ -27,7 +27,7 @@ def log_e_mcnemar(lost: npt.ArrayLike, gained: npt.ArrayLike, prior: float = 2.0
     >>> [round(float(x), 4) for x in np.exp(log_e_mcnemar([0, 8, 9], [0, 0, 1]))]
     [1.0, 27.7636, 14.1608]
     """
-    from steelyard.infer.special_functions import betaincc, betaln
+    from scipy.special import betaincc, betaln
 
     c, b = np.asarray(lost, float), np.asarray(gained, float)
     tail = np.log(np.maximum(betaincc(c + prior, b + prior, share), 1e-300)) - math.log(float(betaincc(prior, prior, share)))

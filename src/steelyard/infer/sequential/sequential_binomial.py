@@ -55,7 +55,7 @@ class Law:
 @lru_cache(maxsize=4096)
 def binomial_terms(count: int, share: float) -> tuple[int, FloatArray]:
     """The terms of a binomial law that are something, and the first number they are for."""
-    from steelyard.infer.special_functions import betaln, xlog1py, xlogy
+    from scipy.special import betaln, xlog1py, xlogy
 
     k = np.arange(count + 1)
     terms = np.exp(xlogy(k, share) + xlog1py(count - k, -share) - betaln(k + 1, count - k + 1) - math.log(count + 1))

@@ -160,7 +160,7 @@ class Course:
 
 def items_at_most(information: float, rate: float, batch: int, chance: float) -> int:
     """The first batch by which P(information not complete) is at most `chance`: D ~ Binomial(n, rate) is too large still."""
-    from steelyard.infer.special_functions import bdtrc
+    from scipy.special import bdtrc
 
     if not 0 <= rate <= 1 or not 0 < chance < 1 or batch < 1:
         raise UsageError(

@@ -33,7 +33,7 @@ def t_e_value(gap: float, squares: float, before: int, after: int, tau: float = 
     >>> round(t_e_value(-0.02, 0.0024, 5, 10), 2), round(t_e_value(0.02, 0.0024, 5, 10), 3)
     (47.43, 0.143)
     """
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     if before < 1 or after < 1:
         return 1.0
@@ -117,7 +117,7 @@ def e_process_pooled(values: Sequence[float], start: Start | None = None, tau: f
 
 def _t_e_values(gap: FloatArray, squares: float, before: FloatArray, after: FloatArray, tau: float) -> FloatArray:
     """`t_e_value` for many splits of the same runs at once."""
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     total = float(before[0] + after[0])
     n = before * after / total

@@ -48,7 +48,7 @@ def self_starting(values: Sequence[float], start: Start | None = None) -> list[f
     >>> [None if u is None else round(u, 3) for u in self_starting([0.80, 0.82, 0.81, 0.75])]
     [None, None, 0.0, -2.107]
     """
-    from steelyard.infer.special_functions import ndtri_exp, stdtr
+    from scipy.special import ndtri_exp, stdtr
 
     start = start or Start()
     m, mean, squares = start.runs, start.mean if start.runs else 0.0, start.squares
@@ -100,7 +100,7 @@ def cusum_run_length(k: float, h: float, shift: float = 0.0, nodes: int | None =
     """
     if not (math.isfinite(k) and math.isfinite(shift) and 0 < h < 1000):
         raise UsageError("cannot tell the average run length", got=f"k = {k!r}, h = {h!r}", need="numbers, with 0 < h < 1000")
-    from steelyard.infer.special_functions import ndtr
+    from scipy.special import ndtr
 
     many = nodes or min(400, 40 + 8 * math.ceil(h))
     x, weights = np.polynomial.legendre.leggauss(many)
@@ -131,7 +131,7 @@ def share_run_length(k: float, h: float, n: int, share: float, shift: float = 0.
     if n * share * (1 - share) > NORMAL:
         return cusum_run_length(k, h, shift)
     cusum_run_length(k, h, shift)  # refuses a chart that cannot be
-    from steelyard.infer.special_functions import gammaln
+    from scipy.special import gammaln
 
     deviation_ = math.sqrt(n * share * (1 - share))
     right = np.arange(max(0, math.floor(n * share - 10 * deviation_)), min(n, math.ceil(n * share + 10 * deviation_)) + 1)
@@ -159,7 +159,7 @@ def deviation(values: Sequence[float], start: Start | None = None, confidence_le
     >>> [round(x, 4) for x in deviation([0.80, 0.82, 0.81, 0.83])]
     [0.0129, 0.0073, 0.0481, 3]
     """
-    from steelyard.infer.special_functions import chdtri
+    from scipy.special import chdtri
 
     start = start or Start()
     df = max(0, len(values) - 1) + max(0, start.runs - 1)

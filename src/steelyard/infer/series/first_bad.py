@@ -28,7 +28,7 @@ def first_bad_posterior(right: Numbers, asked: Numbers, prior: Numbers | None = 
     >>> first_bad_posterior([22, 14, 0, 2], [24, 16, 0, 24]).round(3).tolist()
     [0.0, 0.5, 0.5]
     """
-    from steelyard.infer.special_functions import betaln
+    from scipy.special import betaln
 
     r, s = np.cumsum(np.asarray(right, float)), np.cumsum(np.asarray(asked, float))
     before_right, before = r[:-1], s[:-1]

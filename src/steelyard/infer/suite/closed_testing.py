@@ -138,7 +138,7 @@ class _ClosedTest:
         return m - int(max(np.flatnonzero(local > alpha) + 1, default=0))
 
     def _local(self, total: FloatArray, least: FloatArray, size: npt.NDArray[np.int64]) -> FloatArray:
-        from steelyard.infer.special_functions import ndtr, stdtr
+        from scipy.special import ndtr, stdtr
 
         together = size * least / (1 - self.share)
         if math.isfinite(self.phi):

@@ -90,7 +90,7 @@ def pooled_p(total: float, tasks: int, phi: float = 1.0, df: float | None = None
     z = total / math.sqrt(tasks * phi)
     if df is None:
         return lower_tail(-z)
-    from steelyard.infer.special_functions import stdtr
+    from scipy.special import stdtr
 
     return float(stdtr(df, -z))
 

@@ -124,7 +124,7 @@ def _cuts(setting: Setting, shift: float) -> FloatArray:
 
 def _cells(setting: Setting) -> tuple[FloatArray, FloatArray]:
     """The share of the positives and of the negatives at each level; of a continuous score, at each of 40,000 small steps."""
-    from steelyard.infer.special_functions import ndtr, ndtri
+    from scipy.special import ndtr, ndtri
 
     spread = OTHERS[str(setting["spread"])]
     shift = _shift(float(setting["AUC"]), spread)

@@ -119,7 +119,7 @@ Rankings = tuple[FloatArray, FloatArray, npt.NDArray[np.bool_], IntArray]
 
 def two_rankings(setting: Setting, rng: np.random.Generator) -> Rankings:
     """Scores of two systems on 30 groups of 10 items, normal, alike within groups and between the systems."""
-    from steelyard.infer.special_functions import ndtri
+    from scipy.special import ndtri
 
     unit = np.repeat(np.arange(30), 10)
     positive = np.zeros(300, bool)

@@ -120,7 +120,7 @@ def curves(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 
 
 def between(setting: Setting) -> float:
-    from steelyard.infer.special_functions import ndtr
+    from scipy.special import ndtr
 
     return float(ndtr((1 + float(setting["better by"])) / np.sqrt(2)) - ndtr(1 / np.sqrt(2)))
 

@@ -69,7 +69,7 @@ def area(setting: Setting) -> float:
 
 @cache
 def _precision(share: float, shift: float) -> float:
-    from steelyard.infer.special_functions import ndtr, ndtri
+    from scipy.special import ndtr, ndtri
 
     chance = (np.arange(200_000) + 0.5) / 200_000  # that a positive scores higher than the threshold
     above = ndtr(ndtri(chance) - shift)  # that a negative does

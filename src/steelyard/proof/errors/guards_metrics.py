@@ -64,7 +64,7 @@ def problems(loss: bool, law: tuple[float, float], rng: np.random.Generator, set
 
 def _loss(passes: Callable[[FloatArray], FloatArray], law: tuple[float, float]) -> float:
     """What the loss takes from a metric, by what it is of a chance to be right: the mean over the beta law, by its quantiles."""
-    from steelyard.infer.special_functions import betaincinv
+    from scipy.special import betaincinv
 
     chance = betaincinv(*law, (np.arange(4000) + 0.5) / 4000)
     return HARDER * float(np.mean(passes(chance) - passes(chance / 2)))
