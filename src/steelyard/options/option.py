@@ -353,7 +353,7 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
         theta: The drop that matters. Default: none.
     >>> check("run.jsonl", theta=[0.01])
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use theta: expected a number, got [0.01].
+    steelyard.errors.UsageError: Cannot use theta: expected a number above 0, got [0.01]. Hint: the drop that matters, such as 0.02
     """
 
     def later(verb: Verb) -> Verb:
