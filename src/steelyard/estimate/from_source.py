@@ -35,7 +35,7 @@ from steelyard.estimate.rows import (
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.infer.intervals.mean import bounded_mean
 from steelyard.infer.intervals.sums import student_mean
-from steelyard.items import ROLES, Items, Labels
+from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE, parse, usual
 from steelyard.metrics.sums import SumsMetric
@@ -252,13 +252,16 @@ def _counted(source: Source, metrics: Sequence[Metric], settings: MeasureOptions
         return None
     if {"group", "repeat", "weight", "score"} & set(source.roles) or any(metric.family != "table" for metric in metrics):
         return None
-    cells = source.tabulate(["prediction", "truth"])
-    if not cells or any(None in cell for cell in cells):
-        return None  # what is missing is settled item by item
-    predictions, truths, number = zip(*cells, strict=True)
-    truth, prediction = _labels(truths), _labels(predictions)
-    codes = (truth.codes.astype(np.int64), prediction.codes.astype(np.int64), np.array(number, np.int64))
-    return from_codes(*codes, truth.names, prediction.names, settings.labels)
+    cells = source.merged_items(["prediction", "truth"])
+    truth, prediction, count = cells.truth, cells.prediction, cells.count
+    assert truth is not None
+    assert prediction is not None
+    assert count is not None
+    if not (truth.complete and prediction.complete):
+        return None  # what is missing is settled cell by cell
+    return from_codes(
+        truth.codes.astype(np.int64), prediction.codes.astype(np.int64), count, truth.names, prediction.names, settings.labels
+    )
 
 
 def default_metrics(source: Source) -> list[Metric]:
@@ -323,7 +326,7 @@ def _read_roles(metrics: Sequence[Metric], source: Source) -> set[str]:
     used = _used(metrics, source)
     if {"truth", "prediction", "score"} <= set(source.roles) and {"truth", "prediction"} <= used and "score" not in used:
         try:
-            source.tabulate(["score"])
+            source.merged_items(["score"])
         except DataError:  # not a number: nobody asked for it, so it cannot disagree
             return used
         return used | {"score"}
@@ -348,7 +351,7 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
     if by_row or len(by) > 1 or source.in_memory or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
     roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})
-    return from_cells(source.tabulate(roles, by[0] if by else None), roles, by)
+    return source.merged_items(roles, by[0] if by else None)
 
 
 def _require(source: Source, metrics: Sequence[Metric]) -> None:
@@ -363,27 +366,6 @@ def _require(source: Source, metrics: Sequence[Metric]) -> None:
                 need=" and ".join(f"a {need} column" for need in missing),
                 hint=" ".join(f"{need}=NAME" if need != "ratio" else "ratio=ABOVE/BELOW" for need in missing),
             )
-
-
-def from_cells(cells: Sequence[tuple[Any, ...]], roles: Sequence[str], by: tuple[str, ...]) -> Items:
-    """Items of the distinct rows that an engine counted; their order does not matter, since tallies sort."""
-    columns = list(zip(*cells, strict=True))
-    count = np.array(columns[-1], np.int64)
-    named: dict[str, Any] = {}
-    for role, values in zip(roles, columns[len(by) :], strict=False):
-        if role in ("truth", "prediction", "group"):
-            named[role] = _labels(values)
-        else:
-            named[role] = np.array([math.nan if value is None else value for value in values], float)
-    slices = {by[0]: _labels(columns[0])} if by else {}
-    return Items(n=len(cells), count=count, slices=slices, **named)
-
-
-def _labels(values: Sequence[str | None]) -> Labels:
-    names = tuple(dict.fromkeys(value for value in values if value is not None))
-    code: dict[str | None, int] = {name: i for i, name in enumerate(names)}
-    code[None] = -1
-    return Labels(np.array([code[value] for value in values], np.int64), names)
 
 
 def _measured(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import field
 from functools import reduce
 from itertools import islice
@@ -301,6 +301,52 @@ def _dense(values: Any, mask: Any, low: int, high: int) -> tuple[Labels, Distinc
         raw = values.astype(np.int64)
     names = tuple(map(str, range(low, high + 1)))
     return Labels(raw, names, low, complete=mask is None), Distinct(range(low, high + 1), names, frozenset({"int"}))
+
+
+# ---- rows that several columns make together ---------------------------------------------------------------------------
+
+
+def merged(columns: Sequence[Any], count: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
+    """The distinct rows of columns (Labels, or numbers with NaN for missing), sorted, and their counts added up.
+
+    >>> import numpy as np
+    >>> (truth, score), count = merged([Labels(np.array([1, 0, 1]), ("b", "a")), np.array([0.5, np.nan, 0.5])], [3, 1, 4])
+    >>> [truth.names[code] for code in truth.codes], score.tolist(), count.tolist()
+    (['a', 'b'], [0.5, nan], [7, 1])
+    """
+    import numpy as np
+
+    texts = [sorted(set(column.names)) if isinstance(column, Labels) else None for column in columns]
+    keys = [_sortable(column, names) for column, names in zip(columns, texts, strict=True)]
+    order = np.lexsort(keys[::-1])
+    keys = [key[order] for key in keys]
+    starts = np.ones(len(order), bool)
+    starts[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    first = np.flatnonzero(starts)
+    total = np.add.reduceat(np.asarray(count, np.int64)[order], first)
+    return [_column_of(key[first], names) for key, names in zip(keys, texts, strict=True)], total
+
+
+def _sortable(column: Any, texts: Sequence[str] | None) -> Any:
+    """A number for each row, in the order of what it holds; what is missing comes first."""
+    import numpy as np
+
+    if texts is None:
+        return np.where(np.isnan(column), -np.inf, column)
+    place = dict(zip(texts, range(len(texts)), strict=True))
+    return np.array([*map(place.__getitem__, column.names), -1], np.int64)[column.codes]  # -1 for missing is the last
+
+
+def _column_of(key: Any, texts: Sequence[str] | None) -> Any:
+    """What `_sortable` made the numbers of; names in the order of their first use."""
+    import numpy as np
+
+    if texts is None:
+        return np.where(np.isinf(key), np.nan, key)
+    used = [code for code in dict.fromkeys(key.tolist()) if code >= 0]
+    codes = np.full(len(texts) + 1, -1, np.int64)
+    codes[used] = np.arange(len(used))
+    return Labels(codes[key], tuple(texts[code] for code in used), complete=bool(key.min() >= 0))
 
 
 # ---- what the values can come as -----------------------------------------------------------------------------------

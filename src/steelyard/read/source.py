@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
 from steelyard.items import Items, Labels
+from steelyard.read.columns import as_column, merged
 from steelyard.read.encode import Distinct, NotANumber, check_matching, check_spelling, not_a_number, number_of, occurring, text_of
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.engines.tables import SqlTable
@@ -103,7 +104,19 @@ class Source:
     def tabulate(self, roles: Sequence[str], by: str | None = None) -> list[tuple[Any, ...]]:
         """Rows (value of `by` if given, value per role ..., count), sorted; labels as text, numbers as float, None if missing.
 
-        With a weight role the count is the sum of the weights, which must be whole (see `weights_are_whole`).
+        For whoever looks at single cells: `merged_items` are the same ones as columns, of which there may be millions.
+        """
+        found = self.merged_items(roles, by)
+        assert found.count is not None
+        columns = [*found.slices.values(), *(getattr(found, role) for role in roles)]
+        return list(zip(*map(_values, columns), found.count.tolist(), strict=True))
+
+    def merged_items(self, roles: Sequence[str], by: str | None = None) -> Items:
+        """Items of these columns alone, equal ones merged where they lie: the distinct rows, each with how many items have it.
+
+        These are the cells that an engine counts, and they leave it as columns. Sorted from the first column on (`by`, if given),
+        with what is missing first. With a weight role the count is the sum of the weights, which must be whole (see
+        `weights_are_whole`).
         """
         picked = [(self._column_of(role), role in NUMBER_ROLES) for role in roles]
         titles = list(roles)
@@ -113,8 +126,6 @@ class Source:
         weight = self._place.get("weight")
         once = self._counted_once([name for name, _ in picked]) if weight is None and self._unread is not None else None
         self.check_ids()
-        if once is not None:
-            return self._canonical(once, titles, picked)
         if weight is not None and not self.weights_are_whole():
             raise DataError(
                 f"The weights in column {weight!r} are not whole numbers.",
@@ -122,17 +133,19 @@ class Source:
                 need="whole numbers",
                 hint="read the items instead",
             )
-        raw = self.table.group(picked, weight)
-        return self._canonical(raw, titles, picked)
+        *raw, number = self.table.group(picked, weight) if once is None else once
+        columns, count = merged(self._canonical(raw, titles, picked), number)
+        slices = {} if by is None else {by: columns.pop(0)}
+        return Items(n=len(count), count=count, slices=slices, **dict(zip(roles, columns, strict=True)))
 
-    def _counted_once(self, columns: Sequence[str]) -> list[tuple[Any, ...]] | None:
+    def _counted_once(self, columns: Sequence[str]) -> list[list[Any]] | None:
         """The cells of text files that nobody has read yet, by the pass that also checks their ids; None if there is no such pass."""
         key = [] if self.ids_checked or "id" not in self._place else self._key()
         found = None if self._unread is None else self._unread.counted(columns, key)
         if found is None:
             return None
         self.ids_checked |= found.keys_differ
-        return found.cells
+        return found.columns
 
     def weights_are_whole(self) -> bool:
         """Whether the weights are counts. Negative, missing and all-zero weights are errors, with the row."""
@@ -143,15 +156,34 @@ class Source:
             self._whole = bool((weights == np.floor(weights)).all() and weights.sum() < 2**53)
         return self._whole
 
-    def _canonical(self, raw: list[tuple[Any, ...]], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[tuple[Any, ...]]:
-        """Texts and floats for the few groups, cells that became equal added together, labels checked."""
-        maps = self.canonical_maps(raw, titles, picked)
-        total: dict[tuple[Any, ...], int] = {}
-        for row in raw:
-            key = tuple(each.get((type(value), value)) for each, value in zip(maps, row, strict=False))
-            total[key] = total.get(key, 0) + int(row[-1])
-        cells = [(*key, count) for key, count in total.items()]
-        return sorted(cells, key=lambda cell: tuple((value is not None, value if value is not None else 0) for value in cell))
+    def _canonical(self, raw: Sequence[Any], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[Any]:
+        """The columns of grouped rows as labels and numbers. Checked, as all rows would be."""
+        columns: list[Any] = []
+        spelled: dict[str, Distinct] = {}
+        for values, title, (name, number) in zip(raw, titles, picked, strict=True):
+            if number:
+                columns.append(self._grouped_numbers(title, name, values))
+                continue
+            labels, spelled[title] = as_column(title, values).encode()
+            check_spelling(title, spelled[title])
+            columns.append(labels)
+        check_matching({title: spelled[title] for title in MATCHED if title in spelled})
+        return columns
+
+    def _grouped_numbers(self, role: str, name: str, values: Any) -> Any:
+        import numpy as np
+
+        def refuse() -> None:
+            self._number_map(role, name, values if isinstance(values, list) else values.tolist())  # knows the row in the source
+
+        try:
+            numbers = as_column(role, values).numbers() + 0.0  # -0.0 is 0.0
+        except DataError:
+            refuse()
+            raise
+        if role != "probability" and bool((np.abs(numbers) > LARGEST).any()):
+            refuse()
+        return numbers
 
     def canonical_maps(self, raw: Sequence[Any], titles: Sequence[str], picked: Sequence[tuple[str, bool]]) -> list[dict[Any, Any]]:
         """For each column of grouped rows, (type, value) -> its text or float; missing values have no entry. Labels checked."""
@@ -328,7 +360,7 @@ class Source:
         column = self._place.get("model")
         if column is None or self._sliced_by_model():
             return
-        models = sorted({text_of(row[0]) or "" for row in self.table.group([(column, False)])})  # "" stands for missing
+        models = sorted({text_of(value) or "" for value in self.table.group([(column, False)])[0]})  # "" stands for missing
         if len(models) > 1:
             raise AmbiguityError(
                 f"Column {column!r} has {len(models)} models, {listed(models)}, which cannot be measured as one.",
@@ -354,6 +386,13 @@ class Source:
             return self._place[by]
         got = f"slices {listed(self.by)}" if self.by else "no slice columns"
         raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add by={by!r}")
+
+
+def _values(column: Any) -> list[Any]:
+    """Labels as texts, numbers as they are, None for what is missing."""
+    if isinstance(column, Labels):
+        return [None if code < 0 else column.names[code] for code in column.codes.tolist()]
+    return [None if number != number else number for number in column.tolist()]
 
 
 def _too_large(role: str, number: float, row: int) -> DataError:

@@ -21,8 +21,11 @@ class SourceTable(Protocol):
     def n(self) -> int:
         """How many rows there are."""
 
-    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
-        """(value per column ..., count or sum of the weight) over distinct raw values. columns: (name, read as number)."""
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[Any]:
+        """The distinct raw values of several columns, column by column, and how often each row occurs or what it weighs.
+
+        columns: (name, read as number). Numbers may be arrays; labels are lists.
+        """
 
     def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
         """One whole column of labels in row order, with the distinct values behind the names."""
@@ -81,10 +84,10 @@ class MemoryTable:
             self._columns[name] = column
         return as_column(role, self._columns[name])
 
-    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[Any]:
         codes, values, radix = self._combined(columns)
         present, counts = _counted(codes, radix, None if weight is None else self.numbers(weight, "weight"))
-        return _decoded(present.tolist(), values, [int(count) for count in counts.tolist()])
+        return [*_decoded(present, values), counts]
 
     def _combined(self, columns: Sequence[tuple[str, bool]]) -> tuple[Any, list[tuple[Any, ...]], int]:
         """One number per row for the values of several columns (0 is missing), the values behind it, and its bound."""
@@ -133,11 +136,10 @@ class MemoryTable:
     def repeated(self, names: Sequence[str]) -> tuple[int, int, list[tuple[Any, ...]]]:
         codes, values, radix = self._combined([(name, False) for name in names])
         present, counts = _counted(codes, radix, None)
-        many = int((counts > 1).sum())
-        first = [row[:-1] for row in _decoded(present[counts > 1].tolist(), values, [0] * many)]
+        first = list(zip(*_decoded(present[counts > 1], values), strict=True))
         if all(isinstance(value, str) for row in first for value in row):
             first = nsmallest(5, first)  # as an engine orders them
-        return many, int(counts[counts > 1].sum()), first[:5]
+        return int((counts > 1).sum()), int(counts[counts > 1].sum()), first[:5]
 
     def row_of(self, name: str, value: Any) -> int:
         column = self.column(name, name)
@@ -166,15 +168,12 @@ def _counted(codes: Any, radix: int, weights: Any) -> tuple[Any, Any]:
     return present, (counts if weights is None else np.bincount(codes, weights, minlength=radix))[present]
 
 
-def _decoded(present: list[int], values: list[tuple[Any, ...]], counts: list[int]) -> list[tuple[Any, ...]]:
-    rows = []
-    for code, count in zip(present, counts, strict=False):
-        cell: list[Any] = []
-        for names in reversed(values):
-            code, position = divmod(code, len(names))
-            cell.append(names[position])
-        rows.append((*reversed(cell), count))
-    return rows
+def _decoded(codes: Any, values: list[tuple[Any, ...]]) -> list[list[Any]]:
+    columns: list[list[Any]] = []
+    for names in reversed(values):
+        columns.append([names[place] for place in (codes % len(names)).tolist()])
+        codes = codes // len(names)
+    return columns[::-1]
 
 
 def distinct_of(values: Sequence[Any]) -> Distinct:

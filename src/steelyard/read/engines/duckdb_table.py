@@ -165,13 +165,14 @@ class EngineTable:
 
     # ---- what a Source asks ----------------------------------------------------------------------------------------
 
-    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[Any]:
         keys = [quoted(self._identifier[name]) for name, _ in columns]
         count = "COUNT(*)" if weight is None else f"SUM(CAST(CAST({quoted(self._identifier[weight])} AS DOUBLE) AS BIGINT))"
         inner = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
-        outer = ", ".join(self._shown(name, f"k{i}", number=number) for i, (name, number) in enumerate(columns))
+        outer = ", ".join(f"{self._shown(name, f'k{i}', number=number)} AS v{i}" for i, (name, number) in enumerate(columns))
         grouped = f"SELECT {inner}, {count} AS c FROM {self._relation} GROUP BY {', '.join(keys)}"
-        return self._run(f"SELECT {outer}, c FROM ({grouped})")
+        found = self._guarded(lambda: self._con.execute(f"SELECT {outer}, c FROM ({grouped})").fetchnumpy())
+        return [*(found[f"v{i}"] if number else found[f"v{i}"].tolist() for i, (_, number) in enumerate(columns)), found["c"]]
 
     def encoded(self, name: str, role: str) -> tuple[Labels, Distinct]:
         return self._column(name, role, number=False).encode()

@@ -119,13 +119,14 @@ class SqlTable:
 
     # ---- what a Source asks ----------------------------------------------------------------------------------------
 
-    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[tuple[Any, ...]]:
+    def group(self, columns: Sequence[tuple[str, bool]], weight: str | None = None) -> list[Any]:
         keys = [self.value(name) for name, _ in columns]
         count = "COUNT(*)" if weight is None else self.real(weight)
         rows = self._few(portable.cells(self.relation, keys, TRAVELLERS + 1, count), f"different values of {_listed(columns)}")
         if weight is None or not rows:
             self.found(sum(int(row[-1]) for row in rows))
-        return [(*map(plain_value, row[:-1]), int(row[-1])) for row in rows]
+        *values, number = zip(*rows, strict=True)
+        return [*([plain_value(value) for value in column] for column in values), [int(many) for many in number]]
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether the different values of some columns may travel. Counted on the engine, and only as far as the limit."""

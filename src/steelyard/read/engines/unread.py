@@ -25,9 +25,9 @@ LISTED = 1 << 23  # hashes that a query may hand out beside its groups: it holds
 
 @dataclass(frozen=True, slots=True)
 class OnePass:
-    """What one pass found: the cells, as `group` has them, and whether it saw that every key is there and none occurs twice."""
+    """What one pass found: the columns that `group` has, and whether it saw that every key is there and none occurs twice."""
 
-    cells: list[tuple[Any, ...]]
+    columns: list[list[Any]]
     keys_differ: bool
 
 
@@ -99,7 +99,7 @@ class UnreadTable:
             select.append(f"{uniqueness.larger(chain)} AS larger")
         elif listed:
             select.append(f"list(hash({', '.join(self._identifier[name] for name in key)})) AS hashes")
-        told = self._ask(f"SELECT {', '.join(select)} FROM {rows}" + (f" GROUP BY {', '.join(grouped)}" if grouped else ""), arrays=listed)
+        told = self._ask(f"SELECT {', '.join(select)} FROM {rows}" + (f" GROUP BY {', '.join(grouped)}" if grouped else ""))
         if sum(told["c"]) != self._records:
             self._refused = True
             return None
@@ -112,7 +112,7 @@ class UnreadTable:
             self._falls = () if differ else tuple(key)
         elif listed and all(self._present.get(name) == self._records for name in key):
             differ = uniqueness.hashes_differ(np.concatenate(told.pop("hashes")))
-        return OnePass(list(zip(*(told[name] for name in (*grouped, "c")), strict=True)), differ)
+        return OnePass([told[name] for name in (*grouped, "c")], differ)
 
     def _chain(self, key: Sequence[str]) -> str | None:
         """The order in which the key grows, as far as the first rows tell."""
@@ -121,16 +121,11 @@ class UnreadTable:
         ask = uniqueness.probe(self._identifier[key[0]], self._scan.relation, uniqueness.ORDERS)
         return uniqueness.growing(self._con.execute(ask).fetchall()[0], uniqueness.ORDERS)
 
-    def _ask(self, sql: str, *, arrays: bool) -> dict[str, list[Any]]:
-        """The columns of an answer by name. arrays: some are lists of numbers, and stay arrays."""
+    def _ask(self, sql: str) -> dict[str, list[Any]]:
+        """The columns of an answer by name; lists of numbers stay arrays."""
 
         def answer() -> dict[str, list[Any]]:
-            asked = self._con.execute(sql)
-            if arrays:
-                return {name: column.tolist() for name, column in asked.fetchnumpy().items()}
-            names = [each[0] for each in asked.description]
-            rows = asked.fetchall()
-            return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {name: [] for name in names}
+            return {name: column.tolist() for name, column in self._con.execute(sql).fetchnumpy().items()}
 
         return watched(self._con, f"reading {self._what}", answer)
 
