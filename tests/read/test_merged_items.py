@@ -78,6 +78,16 @@ def test_equal_names_of_different_codes_are_merged() -> None:
     assert not truth.complete
 
 
+def test_an_item_of_weight_0_is_left_out_wherever_it_is_counted(tmp_path: Path) -> None:
+    """Its score says nothing of the range of the others, and its label is no class."""
+    columns = {"score": [0.5, 1.0, 0.0, 75.0] * 5, "lang": ["a", "b", "a", "c"] * 5, "w": [1, 2, 1, 0] * 5}
+    path = written(tmp_path, "parquet", columns)
+    asked: dict[str, Any] = {"score": "score", "weight": "w", "by": "lang"}
+    in_file, in_memory = (sy.measure(data, **asked) for data in (path, pa.table(columns).to_pandas()))
+    assert in_file.rows == in_memory.rows
+    assert [part.value for part in in_file.slices] == [part.value for part in in_memory.slices] == ["a", "b"]
+
+
 # ---- the road of a measurement -------------------------------------------------------------------------------------------
 
 ASKED: dict[str, dict[str, Any]] = {

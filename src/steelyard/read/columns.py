@@ -309,6 +309,8 @@ def _dense(values: Any, mask: Any, low: int, high: int) -> tuple[Labels, Distinc
 def merged(columns: Sequence[Any], count: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     """The distinct rows of columns (Labels, or numbers with NaN for missing), sorted, and their counts added up.
 
+    A row whose weights add up to 0 is left out, as an item of weight 0 is.
+
     >>> import numpy as np
     >>> (truth, score), count = merged([Labels(np.array([1, 0, 1]), ("b", "a")), np.array([0.5, np.nan, 0.5])], [3, 1, 4])
     >>> [truth.names[code] for code in truth.codes], score.tolist(), count.tolist()
@@ -324,6 +326,7 @@ def merged(columns: Sequence[Any], count: Any) -> tuple[list[Any], npt.NDArray[n
     starts[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
     first = np.flatnonzero(starts)
     total = np.add.reduceat(np.asarray(count, np.int64)[order], first)
+    first, total = first[total > 0], total[total > 0]
     return [_column_of(key[first], names) for key, names in zip(keys, texts, strict=True)], total
 
 
