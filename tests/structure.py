@@ -254,8 +254,8 @@ def _called(node: ast.Call) -> str:
 
 
 def silent_parameters(tree: Tree) -> tuple[list[str], int]:
-    """(public parameters without a line of their own, `name: ...`, under `Parameters:`, or whose line does not say what the default means;
-    public parameters in all)."""
+    """(public parameters without a line of their own, `name: ...`, under `Parameters:`, or whose line does not say what the default
+    means, or says another one; public parameters in all)."""
     code = (
         "import inspect, json, re, steelyard as sy\n"
         "found, many = [], 0\n"
@@ -267,8 +267,10 @@ def silent_parameters(tree: Tree) -> tuple[list[str], int]:
         "    for each in inspect.signature(what).parameters.values():\n"
         "        many += 1\n"
         "        if each.name not in lines: found.append(f'{name}({each.name})')\n"
-        "        elif each.default is not each.empty and not re.search(r'\\bDefault:\\s+\\S', lines[each.name]):\n"
-        "            found.append(f'{name}({each.name}): its default')\n"
+        "        if each.name not in lines or each.default is each.empty: continue\n"
+        "        said = ' '.join(lines[each.name].partition('Default:')[2].split())\n"
+        "        shown = '' if each.default in (None, ()) or callable(each.default) else str(each.default)\n"
+        "        if not said or shown not in said or ' at 0x' in said: found.append(f'{name}({each.name}): its default')\n"
         "print(json.dumps([found, many]))\n"
     )
     run = subprocess.run(

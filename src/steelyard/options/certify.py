@@ -30,7 +30,9 @@ OPTIONS = (
     ),
     Option(name="seed", type=int, least=0, help="Random seed of the simulations.  [default: 0]"),
     Option(name="nightly", switch=True, help="Use today's date (UTC) as the seed, so every night tries other data."),
-    Option(name="jobs", type=int, least=1, help="Number of processes.  [default: one per core]"),
+    Option(
+        name="jobs", type=int, least=1, help="Number of processes.  [default: one per core]", python="Number of processes.  [default: 1]"
+    ),
     Option(
         name="state",
         python="File that keeps finished settings, so an interrupted run can continue.  [default: none are kept]",
@@ -40,5 +42,11 @@ OPTIONS = (
     ),
     Option(name="csv", unset="not written", kind="output", help="Also write one line per setting to this file."),
     Option(name="times", terminal="printing", switch=True, help="Print to stderr how many seconds each claim took, slowest first."),
-    Option(name="progress", takes="function", python_alone="the command prints it", help="Called with settings done, in all, and seconds."),
+    Option(
+        name="progress",
+        unset="silence",
+        takes="function",
+        python_alone="the command prints it",
+        help="Called with settings done, in all, and seconds.",
+    ),
 )
