@@ -49,12 +49,13 @@ RIGHT: dict[str, set[str]] = {
     "path": {"text"},
     "number": {"number", "nan"},
     "bare number": {"number", "nan"},
+    "whole number": {"number"},
     "seed": {"number"},
     "drop": {"number", "nan", "text"},
     "pair": {"list", "array"},
     "fraction": {"list", "array"},
     "list": {"list", "array"},
-    "names of systems": {"list", "array"},
+    "names of systems": {"list"},
     "ratio": {"text", "list"},
     "scores": {"text", "list", "array", "mapping"},
     "names": {"text", "list", "array"},
@@ -184,6 +185,25 @@ def test_several_values_are_each_of_the_kind() -> None:
         check_kind(several, "timeout", value)
     with pytest.raises(sy.UsageError, match="Cannot use timeout: expected a number, got 'x'"):
         check_kind(several, "timeout", [5, "x"])
+
+
+@every(
+    ("ask", "parameter"),
+    [
+        (lambda: sy.measure(sy.Counts.of(8, 10), draws=np.array(0.5)), "draws"),  # which has an __index__ that fails
+        (lambda: sy.compare_preferences(np.array([1, 2]), 3, 4), "wins"),
+        (lambda: sy.plan_estimate(expected=0.8, width=0.1, batch=np.array(0.5)), "batch"),
+        (lambda: sy.measure([{"truth": 1, "prediction": 1}], truth=np.array([1, 2])), "truth"),
+        (lambda: sy.with_reference_answers("run"), "result"),
+    ],
+)
+def test_what_only_looks_like_it_is_of_the_kind_is_refused_too(ask: Callable[[], Any], parameter: str) -> None:
+    with pytest.raises(sy.UsageError, match=parameter):
+        ask()
+
+
+def test_numbers_as_text_count_as_numbers() -> None:
+    assert sy.compare_preferences(10, 5, 3, margin="0.05") == sy.compare_preferences(10, 5, 3, margin=0.05)
 
 
 def test_a_secret_is_not_shown() -> None:

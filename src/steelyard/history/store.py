@@ -363,7 +363,7 @@ class History:
         A spec is matched whole: {} finds the runs without one. `since` is the first moment that counts, `until` the first that
         does not. `after` is the id of the last run of the page before: runs that are added meanwhile move nothing.
         """
-        if not 1 <= limit <= LARGEST_PAGE:
+        if limit is None or not 1 <= limit <= LARGEST_PAGE:
             raise UsageError("cannot list the runs", got=f"a limit of {limit}", need=f"1 to {LARGEST_PAGE:,}")
         where = _conditions(task=task, model=model, spec=spec, metric=metric, verdict=verdict, command=command, since=since, until=until)
         with self._place.reading():

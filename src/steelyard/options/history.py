@@ -28,7 +28,7 @@ OPTIONS = (
         name="since", unset="from the first run on", metavar="TIME", takes="time", help="Only runs at or after this date or time (UTC)."
     ),
     Option(name="until", unset="to the newest run", metavar="TIME", takes="time", help="Only runs before this date or time (UTC)."),
-    Option(name="limit", type=int, takes="bare number", help="Runs per page.  [default: 50]"),
+    Option(name="limit", type=int, takes="whole number", help="Runs per page.  [default: 50]"),
     Option(name="after", unset="with the newest run", metavar="ID", help="Start the page after the run with this id."),
     Option(name="export", elsewhere="export_runs.path", kind="output", help="Write all matching runs to a .csv or .jsonl file."),
     Option(

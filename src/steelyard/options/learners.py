@@ -76,7 +76,7 @@ OPTIONS = (
     ),
     Option(
         name="names",
-        takes="names of systems",
+        takes="list",
         python_alone="the command says where they are",
         help="Names of the two learners.  [default: baseline and candidate]",
     ),

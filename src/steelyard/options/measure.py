@@ -18,6 +18,7 @@ from steelyard.options.option import (
     check_choices,
     checked,
     ends_of_range,
+    is_whole,
     number,
     seed_of,
     within,
@@ -135,7 +136,7 @@ def settle(
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_choices(OPTIONS, interval=interval, absent=absent, missing=missing, side=side)
-    if isinstance(draws, bool) or not hasattr(draws, "__index__") or draws.__index__() < 1:
+    if isinstance(draws, bool) or not is_whole(draws) or draws.__index__() < 1:
         raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
         raise UsageError(

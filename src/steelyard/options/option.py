@@ -600,7 +600,7 @@ def seed_of(seed: Any) -> int:
         import secrets
 
         return secrets.randbelow(2**32)
-    if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed.__index__() < 0:
+    if isinstance(seed, bool) or not is_whole(seed) or seed.__index__() < 0:
         raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
     return int(seed.__index__())
 
@@ -754,7 +754,8 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whole numbers, NumPy's too; its arrays have an __index__ that fails."""
     try:
         return value.__index__() is not None
     except (TypeError, AttributeError):
@@ -781,12 +782,13 @@ TAKEN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "bare number": (lambda value: not _is_text(value) and _is_number(value), "a number"),
     "secret": (_is_text, "a text"),  # never shown
     "auto": (lambda value: _is_switch(value) or (_is_text(value) and value == "auto"), "auto, True or False"),
-    "seed": (_is_whole, "a whole number of 0 or more, or None to draw one"),
+    "whole number": (is_whole, "a whole number"),
+    "seed": (is_whole, "a whole number of 0 or more, or None to draw one"),
     "drop": (lambda value: _is_text(value) or _is_number(value), "a number, or a share such as '5%'"),
     "pair": (is_list, "two numbers"),
     "fraction": (is_list, "(k, n), k of n relevant items, 0 <= k <= n"),
     "list": (is_list, "a list"),
-    "names of systems": (lambda value: is_list(value) and hasattr(value, "__len__"), "a list"),
+    "names of systems": (lambda value: isinstance(value, Sequence) and not isinstance(value, str | bytes), "a list"),
     "ratio": (lambda value: isinstance(value, str | list | tuple), "two column names, above and below the line"),
     "scores": (
         lambda value: isinstance(value, Mapping) or _is_path(value) or is_list(value),
@@ -833,6 +835,8 @@ EXAMPLES: Mapping[str, Any] = {
 
 def _hint(kind: str, name: str, value: Any) -> str:
     """What to write instead, where that is plain to see."""
+    if kind == "names of systems" and not isinstance(value, str):
+        return f"{name}=['a', 'b']"
     if isinstance(value, str) and kind in ("list", "names of systems"):
         return f"{name}={[part.strip() for part in value.split(',')]!r}"
     if kind == "ratio":

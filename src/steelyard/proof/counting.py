@@ -41,7 +41,7 @@ def noticed(runs: int, bound: float) -> float:
     """The share above the bound that so many runs judge to be outside in nine cases of ten; 1 where no count of theirs is.
 
     >>> round(noticed(100, 0.05), 3), round(noticed(400, 0.05), 3), noticed(2, 0.05)
-    (0.193, 0.117, 1.0)
+    (0.206, 0.117, 1.0)
     """
     low, high = 0, runs + 1  # the least count that is outside: none below low, all from high on
     while high - low > 1:

@@ -47,7 +47,7 @@ def keep_run(
         result,
         history=history,
         config=config,
-        sources=sources,
+        sources=list(sources),
         columns=columns,
         spec=spec,
         protocol=protocol,

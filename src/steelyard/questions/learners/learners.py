@@ -324,7 +324,8 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
 def _names(learners: tuple[Any, Any], given: Sequence[str] | None) -> tuple[str, str]:
     """The given names; else the classes of the learners, or how they are written where the classes are the same."""
     if given is not None:
-        if isinstance(given, str) or len(given) != 2 or given[0] == given[1]:
+        given = list(given)
+        if len(given) != 2 or given[0] == given[1]:
             raise UsageError("cannot use the names", got=repr(given), need="two different names, the baseline's first")
         return str(given[0]), str(given[1])
     kinds = tuple(type(learner).__name__ for learner in learners)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, SupportsIndex
+from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_fit import CurveFitting, read_gap
@@ -15,7 +15,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options.learners import CURVE
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import documented
+from steelyard.options.option import documented, is_whole
 from steelyard.questions.learners.design import group_codes
 from steelyard.questions.learners.learners import as_learner, as_target
 from steelyard.questions.learners.scores import SplitScorer, scorer_of
@@ -138,7 +138,7 @@ def _strata(stratify: bool | str, scorer: SplitScorer, grouped: bool) -> Any:
 
 
 def _check(repeats: int, test_size: float, units: int) -> None:
-    if isinstance(repeats, bool) or not isinstance(repeats, SupportsIndex) or repeats.__index__() < 1:
+    if isinstance(repeats, bool) or not is_whole(repeats) or repeats.__index__() < 1:
         raise UsageError("cannot use the number of repeats", got=repr(repeats), need="a whole number of at least 1")
     if not (isinstance(test_size, float) and 0 < test_size < 1):
         raise UsageError("cannot use the test size", got=repr(test_size), need="a share between 0 and 1", hint="0.25 tests on a quarter")
@@ -152,7 +152,7 @@ def _sizes(given: Sequence[int] | None, largest: int, classes: int, stratified: 
     if given is None:
         found = default_sizes(largest, classes)
     else:
-        odd = [size for size in given if isinstance(size, bool) or not isinstance(size, SupportsIndex) or size.__index__() < 1]
+        odd = [size for size in given if isinstance(size, bool) or not is_whole(size) or size.__index__() < 1]
         if odd:
             raise UsageError("cannot use the sizes", got=repr(odd[0]), need="whole numbers of training items")
         found = sorted({size.__index__() for size in given})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import checked, documented, one_of
+from steelyard.options.option import checked, documented, is_whole, one_of
 from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
@@ -266,7 +266,7 @@ def _rule(known: Expectation, goal: dict[str, float], interval: str, level: floa
 def _batch(batch: int | None) -> int:
     if batch is None:
         return BATCH
-    if isinstance(batch, bool) or not isinstance(batch, SupportsIndex) or batch.__index__() < 1:
+    if isinstance(batch, bool) or not is_whole(batch) or batch.__index__() < 1:
         raise UsageError("cannot use the batch", got=repr(batch), need="a whole number of at least 1")
     return batch.__index__()
 

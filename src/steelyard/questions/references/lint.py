@@ -324,7 +324,7 @@ def lint_references(
             need="a directory of references",
             hint="steelyard init",
         )
-    day = today or datetime.now(UTC).date()
+    day = datetime.now(UTC).date() if today is None else today.date() if isinstance(today, datetime) else today
     findings: list[Finding] = []
     entries = 0
     for name in names:
