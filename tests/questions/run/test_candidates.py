@@ -17,7 +17,7 @@ import steelyard as sy
 from evaluate.openai_server import Server, prompt_of
 from steelyard.cli.main import main
 from steelyard.errors import DataError, UsageError
-from steelyard.questions.report.card import about
+from steelyard.questions.report.card import card_details
 from steelyard.questions.run.task import prepare
 from steelyard.render.formats import FORMATS
 from steelyard.results.catalogue import result_of
@@ -289,7 +289,7 @@ def test_the_answer_goes_everywhere_that_a_verdict_goes(tmp_path: Path, monkeypa
         kept, _, _ = store.runs()
     assert sorted((run.model, run.verdict, run.command) for run in kept) == [("same", "pass", "run"), ("worse", "regression", "run")]
     with pytest.raises(UsageError, match="several candidates"):
-        about([("coins", found)])
+        card_details([("coins", found)])
     with pytest.raises(DataError, match="stopped early"):
         sy.record("out.candidate1.jsonl", task="coins", model="same", directory="references")
     full = sy.run(TASK, Asked().model("base"), name="base", output="full.jsonl", against="none")
