@@ -124,7 +124,7 @@ def test_skewed_groups_are_warned_of_and_even_ones_are_not() -> None:
         rows = {"id": [f"q{i}" for i in range(300)], "group": [f"g{g}" for g in group]}
         return sy.compare({**rows, "score": np.full(300, 0.7)}, {**rows, "score": 0.7 + gained}, metric="mean")
 
-    assert any("the differences of the 30 groups are skewed: t wants about" in said for said in compared(0.7, 3).warnings)
+    assert any("the differences of the 30 groups are skewed: t needs about" in said for said in compared(0.7, 3).warnings)
     assert not any("skewed" in said for said in compared(0.1, 15).warnings)
 
 

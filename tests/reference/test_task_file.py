@@ -485,11 +485,12 @@ def test_a_damaged_result_is_never_handed_out() -> None:
 class Witnessed(Entry):
     """An entry with one key more."""
 
-    witnesses: int | None = provenance("count")
+    witnesses: int | None = provenance("How many people looked at it.", "count")
 
 
 def test_a_key_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steelyard.reference.entry_schema.Entry", Witnessed)
+    monkeypatch.setattr("steelyard.reference.entry_schema.KEYS", Witnessed.declared_keys())
     file = read("m:\n  - accuracy: 74.2\n    witnesses: 3\n")
     entry = file.entries[0]
     assert isinstance(entry, Witnessed)
