@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from steelyard.results.verdict import Verdict
 
 ON_REGRESSION = ("warn", "fail")
-WISH = "STEELYARD_INSPECT_CHECK"  # warn or fail: checks the runs of `inspect eval` without a line of Python
+CHECK_VARIABLE = "STEELYARD_INSPECT_CHECK"  # warn or fail: checks the runs of `inspect eval` without a line of Python
 _NOT_CHECKED = 3
 _WORST_LAST = (0, 2, _NOT_CHECKED, 1)  # exit codes of `check`: a regression is found out even where another log cannot be read
 _ENDS = ("low", "high", "stderr")
@@ -197,7 +197,7 @@ def check_runs(on_regression: str = "warn", **options: Any) -> RunChecks:
 
     Returns the checks; `.verdicts` fills as runs end.
     """
-    _refuse_wish(on_regression)
+    _refuse_unknown_answer(on_regression)
     from steelyard.options.option import SOURCE_KEYWORDS
     from steelyard.questions.guard.check import check
 
@@ -207,17 +207,20 @@ def check_runs(on_regression: str = "warn", **options: Any) -> RunChecks:
     return made
 
 
-def _refuse_wish(wish: object) -> None:
-    if not isinstance(wish, str) or wish not in ON_REGRESSION:
+def _refuse_unknown_answer(on_regression: object) -> None:
+    if not isinstance(on_regression, str) or on_regression not in ON_REGRESSION:
         raise UsageError(
-            "cannot use on_regression", got=repr(wish), need=" or ".join(ON_REGRESSION), hint=did_you_mean(str(wish), ON_REGRESSION)
+            "cannot use on_regression",
+            got=repr(on_regression),
+            need=" or ".join(ON_REGRESSION),
+            hint=did_you_mean(str(on_regression), ON_REGRESSION),
         )
 
 
 class RunChecks:
     """The hook: what Inspect calls when a run has ended, and what came of it."""
 
-    wish = "warn"
+    on_regression = "warn"
     options: Mapping[str, Any] = {}  # never changed: each registered class has its own
 
     def __init__(self) -> None:
@@ -239,7 +242,7 @@ class RunChecks:
                 lines, code = [f"not checked: {log.eval.task}: {type(fault).__name__}: {fault}"], _NOT_CHECKED
             self.code = max(self.code, code, key=_WORST_LAST.index)
             _tell(lines)
-        if self.wish == "fail" and self.code:
+        if self.on_regression == "fail" and self.code:
             end_with(self)
 
     def judged(self, log: Any) -> tuple[list[str], int]:
@@ -324,14 +327,14 @@ def _registered() -> SimpleNamespace:
 
         return compute
 
-    def hook(wish: str, options: Mapping[str, Any]) -> RunChecks:
+    def hook(on_regression: str, options: Mapping[str, Any]) -> RunChecks:
         made: list[RunChecks] = []
 
         def remember(self: RunChecks) -> None:
             RunChecks.__init__(self)
             made.append(self)
 
-        body = {"__module__": __name__, "__init__": remember, "wish": wish, "options": dict(options)}
+        body = {"__module__": __name__, "__init__": remember, "on_regression": on_regression, "options": dict(options)}
         hooks(name="accuracy checks", description="checks every finished run against its reference")(
             type("RunChecks", (RunChecks, Hooks), body)
         )
@@ -343,5 +346,5 @@ def _registered() -> SimpleNamespace:
 def register() -> None:
     """Make the metrics known to Inspect, and the hook if the environment asks for it."""
     _registered()
-    if wish := os.environ.get(WISH):
-        check_runs(wish)
+    if on_regression := os.environ.get(CHECK_VARIABLE):
+        check_runs(on_regression)

@@ -87,44 +87,44 @@ class SessionSummary:
 
 def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, interrupted: bool) -> SessionSummary:
     """Write what was to be recorded, look for references that nobody used, write the report file."""
-    told = SessionSummary(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
+    summary = SessionSummary(sorted(found, key=lambda one: str(one["test"])), quiet=config.get_verbosity() < 0)
     option = config.option
     session = config.pluginmanager.get_plugin("steelyard-session")
     if session.keeps:
         from steelyard.pytest_history import kept
 
-        told.keep = partial(kept, session, ["record"])
-        told.history += [one["history"] for one in told.found if one.get("history")]
-    earlier = _earlier(told, session)  # before references are replaced: earlier runs were held against those that are there now
-    waiting = [one for one in told.found if one.get("waiting")]
+        summary.keep = partial(kept, session, ["record"])
+        summary.history += [one["history"] for one in summary.found if one.get("history")]
+    earlier = _earlier(summary, session)  # before references are replaced: earlier runs were held against those that are there now
+    waiting = [one for one in summary.found if one.get("waiting")]
     if waiting and interrupted:
         for one in waiting:
             one["outcome"] = "not recorded"
-        told.notes.append("the session was interrupted: nothing was recorded")
+        summary.notes.append("the session was interrupted: nothing was recorded")
     elif waiting:
-        _put_on_record(waiting, failed, told, update=bool(option.accuracy_update), reason=_reason(option))
-    told.notes += holm_note(told.found)
-    _judge_together(told, earlier)
-    _tell_history(told)
-    silent = failed - {one["test"] for one in told.found}  # tests that broke before they asked
+        _put_on_record(waiting, failed, summary, update=bool(option.accuracy_update), reason=_reason(option))
+    summary.notes += holm_note(summary.found)
+    _judge_together(summary, earlier)
+    _tell_history(summary)
+    silent = failed - {one["test"] for one in summary.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
-        _find_unused(told)
+        _find_unused(summary)
     if option.accuracy_report:
         try:
-            _report(Path(config.invocation_params.dir, option.accuracy_report), told)
+            _report(Path(config.invocation_params.dir, option.accuracy_report), summary)
         except OSError as fault:
-            told.errors.append(f"cannot write the report: {fault}")
-    return told
+            summary.errors.append(f"cannot write the report: {fault}")
+    return summary
 
 
-def _tell_history(told: SessionSummary) -> None:
+def _tell_history(summary: SessionSummary) -> None:
     """How many runs each history was given, and what could not be kept, each reason once."""
-    for place in dict.fromkeys(one["place"] for one in told.history):
-        stored = len({one["id"] for one in told.history if one["place"] == place and "id" in one})
+    for place in dict.fromkeys(one["place"] for one in summary.history):
+        stored = len({one["id"] for one in summary.history if one["place"] == place and "id" in one})
         if stored:
-            told.notes.append(f"history: {stored:,} run{'s' if stored > 1 else ''} stored in {harmless(place)}")
-    for warning, times in Counter(one["warning"] for one in told.history if "warning" in one).items():
-        told.warnings.append(f"{times} times: {warning}" if times > 1 else warning)
+            summary.notes.append(f"history: {stored:,} run{'s' if stored > 1 else ''} stored in {harmless(place)}")
+    for warning, times in Counter(one["warning"] for one in summary.history if "warning" in one).items():
+        summary.warnings.append(f"{times} times: {warning}" if times > 1 else warning)
 
 
 def _reason(option: Any) -> str | None:
@@ -135,30 +135,32 @@ def _reason(option: Any) -> str | None:
 # ---- putting on record -----------------------------------------------------------------------------------------------------------
 
 
-def _put_on_record(waiting: Sequence[dict[str, Any]], failed: set[str], told: SessionSummary, *, update: bool, reason: str | None) -> None:
+def _put_on_record(
+    waiting: Sequence[dict[str, Any]], failed: set[str], summary: SessionSummary, *, update: bool, reason: str | None
+) -> None:
     """Each reference once. Several tests of one reference are several runs of it, pooled."""
     if os.environ.get("CI"):
-        told.notes.append("References were recorded in CI because an option asked for it: commit them, or they are lost")
+        summary.notes.append("References were recorded in CI because an option asked for it: commit them, or they are lost")
     runs: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for one in waiting:
         if one["test"] in failed:
             one["outcome"] = "not recorded"
-            told.notes.append(f"not recorded, because its test failed: {harmless(one['test'])}")
+            summary.notes.append(f"not recorded, because its test failed: {harmless(one['test'])}")
             continue
         runs.setdefault((one["directory"], one["task"], one["model"], canonical_spec(one["spec"])), []).append(one)
     for (_, task, model, _), group in runs.items():
         try:
-            made = _recorded(group, told, update=update, reason=reason)
+            made = _recorded(group, summary, update=update, reason=reason)
         except (SteelyardError, OSError) as fault:
             for one in group:
                 one["outcome"] = "not recorded"
-            told.errors.append(f"{model!r} on {task!r} was not recorded: {fault}")
+            summary.errors.append(f"{model!r} on {task!r} was not recorded: {fault}")
             continue
-        told.recorded.append(made)
-        told.notes += [harmless(made.conclusion), *(f"  warning: {harmless(_for_pytest(text))}" for text in made.warnings)]
+        summary.recorded.append(made)
+        summary.notes += [harmless(made.conclusion), *(f"  warning: {harmless(_for_pytest(text))}" for text in made.warnings)]
 
 
-def _recorded(group: Sequence[dict[str, Any]], told: SessionSummary, *, update: bool, reason: str | None) -> Recorded:
+def _recorded(group: Sequence[dict[str, Any]], summary: SessionSummary, *, update: bool, reason: str | None) -> Recorded:
     kept = []
     for one in group:
         try:
@@ -178,8 +180,8 @@ def _recorded(group: Sequence[dict[str, Any]], told: SessionSummary, *, update: 
     with contextlib.chdir(there) if os.path.isdir(there) else contextlib.nullcontext():
         sources = [one["source"] for one in kept]
         made = record(*sources, **options, update=update, reason=reason)
-        if told.keep is not None:
-            told.history.append(told.keep(made, sources, options))
+        if summary.keep is not None:
+            summary.history.append(summary.keep(made, sources, options))
         return made
 
 
@@ -223,33 +225,33 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [harmless(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
 
 
-def _earlier(told: SessionSummary, session: Any) -> list[float]:
+def _earlier(summary: SessionSummary, session: Any) -> list[float]:
     """What earlier sessions in the history say of the noise that all checks of one share; nothing without a history."""
-    judged = _pooled(told.found)
+    judged = _pooled(summary.found)
     if not session.keeps or len(judged) < 2:
         return []
     from steelyard.pytest_history import earlier_z
 
     earlier, why = earlier_z(session, judged, min(v.alpha for _, v in judged))
-    told.warnings += [] if why is None else [why]
+    summary.warnings += [] if why is None else [why]
     return earlier
 
 
-def _judge_together(told: SessionSummary, earlier: Sequence[float]) -> None:
+def _judge_together(summary: SessionSummary, earlier: Sequence[float]) -> None:
     """A little lost in every check fails the session though no test fails; unless noise that runs share could explain it."""
-    judged = [v for _, v in _pooled(told.found)]
+    judged = [v for _, v in _pooled(summary.found)]
     if len(judged) < 2:
         return
     none = [False] * len(judged)
     whole = judge_verdicts(judged, min(v.alpha for v in judged), advisory=none, waived=none, history=earlier)
-    told.pooled = pooled_suite(whole, judged, in_history=len(earlier))
+    summary.pooled = pooled_suite(whole, judged, in_history=len(earlier))
     if whole.verdict == "pass" or whole.named:
         return
     said = f"all {whole.m} checks together are worse (p = {p_text(whole.p_value)})"
     if whole.verdict == "regression":
-        told.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check can be named")
+        summary.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check can be named")
     else:
-        told.warnings.append(f"{said}, not confirmed: {UNKNOWN}")
+        summary.warnings.append(f"{said}, not confirmed: {UNKNOWN}")
 
 
 def _named(model: str, spec: Mapping[str, Any]) -> str:
@@ -263,10 +265,10 @@ def _narrowed(option: Any, args: Sequence[str]) -> bool:
     return any("::" in str(arg) for arg in args) or any(getattr(option, name, None) for name in picked)
 
 
-def _find_unused(told: SessionSummary) -> None:
+def _find_unused(summary: SessionSummary) -> None:
     """Entries of the tasks that were checked, which no check has matched."""
     used: dict[tuple[str, str | None, str], set[int]] = {}
-    for one in told.found:
+    for one in summary.found:
         if one.get("directory") is None:
             continue
         place = locate(one["task"], one["directory"], one["config"])
@@ -279,10 +281,10 @@ def _find_unused(told: SessionSummary) -> None:
         with contextlib.suppress(SteelyardError):
             for entry in load(place).entries:
                 if entry.line not in lines:
-                    told.unused.append(f"{task}: {_named(entry.model, entry.spec)} (line {entry.line})")
-    if told.unused:
-        more = f" and {len(told.unused) - SHOWN:,} more" if len(told.unused) > SHOWN else ""
-        told.notes.append(f"references never used in this session: {harmless(', '.join(told.unused[:SHOWN]))}{more}")
+                    summary.unused.append(f"{task}: {_named(entry.model, entry.spec)} (line {entry.line})")
+    if summary.unused:
+        more = f" and {len(summary.unused) - SHOWN:,} more" if len(summary.unused) > SHOWN else ""
+        summary.notes.append(f"references never used in this session: {harmless(', '.join(summary.unused[:SHOWN]))}{more}")
 
 
 # ---- showing ---------------------------------------------------------------------------------------------------------------------
@@ -312,15 +314,15 @@ def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return [GAP.join(side(cell, w) for side, cell, w in zip(sides, row, wide, strict=True)).rstrip() for row in rows]
 
 
-def _report(path: Path, told: SessionSummary) -> None:
+def _report(path: Path, summary: SessionSummary) -> None:
     if holds_something_else(path):
-        told.errors.append(f"cannot write the report: {path} holds something else, and was left as it is")
+        summary.errors.append(f"cannot write the report: {path} holds something else, and was left as it is")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_text(path, _json(told) if path.suffix.lower() == ".json" else _markdown(told))
+        write_text(path, _json(summary) if path.suffix.lower() == ".json" else _markdown(summary))
     except SteelyardError as fault:
-        told.errors.append(str(fault))
+        summary.errors.append(str(fault))
 
 
 def holds_something_else(path: Path) -> bool:
@@ -332,38 +334,38 @@ def holds_something_else(path: Path) -> bool:
     return bool(start.strip()) and not start.startswith(MARKDOWN_START) and f'"kind": "{SESSION}"' not in start
 
 
-def _json(told: SessionSummary) -> str:
+def _json(summary: SessionSummary) -> str:
     hidden = ("waiting", "directory", "config", "compared", "value")
-    checks = [{name: value for name, value in one.items() if name not in hidden} for one in told.found]
+    checks = [{name: value for name, value in one.items() if name not in hidden} for one in summary.found]
     plain = {
         "kind": SESSION,
         "schema": 1,
-        "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in told.found))},
+        "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in summary.found))},
         "checks": checks,
-        **({} if told.pooled is None else {"pooled": told.pooled.to_dict()}),
-        "recorded": [made.to_dict() for made in told.recorded],
-        "unused": told.unused,
-        "notes": told.notes,
-        "warnings": told.warnings,
-        "errors": told.errors,
+        **({} if summary.pooled is None else {"pooled": summary.pooled.to_dict()}),
+        "recorded": [made.to_dict() for made in summary.recorded],
+        "unused": summary.unused,
+        "notes": summary.notes,
+        "warnings": summary.warnings,
+        "errors": summary.errors,
     }
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
 
 
-def _markdown(told: SessionSummary) -> str:
+def _markdown(summary: SessionSummary) -> str:
     """A page: the table, the notes, and the full report of whatever is not a pass."""
     heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
-    rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in told.found]  # numbers are ours
-    top = f"{MARKDOWN_START}{told.counts()}\n\n{markdown_table(heads, rows)}"
-    notes = "\n".join(f"- {_one_line(text)}" for text in [*told.notes, *told.warnings, *told.errors])
-    errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in told.found if one.get("message")]
+    rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in summary.found]  # numbers are ours
+    top = f"{MARKDOWN_START}{summary.counts()}\n\n{markdown_table(heads, rows)}"
+    notes = "\n".join(f"- {_one_line(text)}" for text in [*summary.notes, *summary.warnings, *summary.errors])
+    errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in summary.found if one.get("message")]
     pieces = [
         Piece(head=top),
         Piece(head=notes),
         Piece(head="\n".join(errors)),
-        Piece(head=_unused_list(told.unused)),
+        Piece(head=_unused_list(summary.unused)),
     ]
-    for one in told.found:
+    for one in summary.found:
         v = verdict_of(one)
         if v is not None and one.get("compared") and not v.passed:
             pieces += report(replace(page_of(v), level=3))

@@ -27,8 +27,8 @@ def ended(location: Path, task: str = "arith", model: str = MODEL) -> Any:
     return SimpleNamespace(logs=[SimpleNamespace(location=str(location), eval=SimpleNamespace(task=task, model=model))])
 
 
-def checks(directory: Path, wish: str = "warn", **options: Any) -> RunChecks:
-    made = type("Made", (RunChecks,), {"wish": wish, "options": {"directory": directory, "scorer": "match", **options}})
+def checks(directory: Path, on_regression: str = "warn", **options: Any) -> RunChecks:
+    made = type("Made", (RunChecks,), {"on_regression": on_regression, "options": {"directory": directory, "scorer": "match", **options}})
     return made()
 
 
@@ -51,14 +51,14 @@ def test_a_worse_run_is_a_regression_and_only_fail_changes_the_exit_code(
 ) -> None:
     asked: list[RunChecks] = []
     monkeypatch.setattr(inspect_plugin, "end_with", asked.append)
-    for wish in ("warn", "fail"):
-        made = checks(recorded, wish)
+    for on_regression in ("warn", "fail"):
+        made = checks(recorded, on_regression)
         asyncio.run(made.on_run_end(ended(LOGS / "arith.eval")))
         assert made.verdicts[0].verdict == "regression"
         assert made.code == 1
         assert "steelyard: regression: arith" in capsys.readouterr().err
     assert len(asked) == 1
-    assert asked[0].wish == "fail"
+    assert asked[0].on_regression == "fail"
 
 
 def test_a_task_of_a_package_is_known_by_its_own_name(recorded: Path) -> None:

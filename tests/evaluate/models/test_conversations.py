@@ -15,7 +15,7 @@ from evaluate.models.test_endpoint import KEY, QUICK, an_ask, endpoint, one
 from evaluate.models.test_http_client import certificate, inside, no_proxy, proxied  # noqa: F401
 from evaluate.openai_server import Server
 from steelyard.errors import SourceError
-from steelyard.evaluate.asking.asking import SharedThread, ask_all, desk_of
+from steelyard.evaluate.asking.asking import SharedThread, ask_all, pool_of
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.journal import Journal
 from steelyard.evaluate.models.conversations import Conversations
@@ -43,8 +43,8 @@ def eventually(true: Callable[[], bool]) -> bool:
 
 def test_an_endpoint_is_asked_by_one_thread_and_a_judge_by_many() -> None:
     with Server() as server, endpoint(server) as model:
-        assert isinstance(desk_of(model, None, None, 4), SharedThread)
-        assert not isinstance(desk_of(model, None, lambda _, answer: answer, 4), SharedThread)
+        assert isinstance(pool_of(model, None, None, 4), SharedThread)
+        assert not isinstance(pool_of(model, None, lambda _, answer: answer, 4), SharedThread)
 
 
 def test_every_answer_once_in_order_over_as_many_connections_as_are_under_way(tmp_path: Path) -> None:

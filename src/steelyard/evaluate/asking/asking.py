@@ -130,12 +130,12 @@ class SharedThread:
         arrivals.put(([place for place, _, _ in over], [None if answer is None else next(kept) for _, answer, _ in over], fault))
 
 
-def dismiss(desks: Sequence[WorkerPool | SharedThread]) -> None:
-    for desk in desks:
-        desk.dismiss()
+def dismiss(pools: Sequence[WorkerPool | SharedThread]) -> None:
+    for pool in pools:
+        pool.dismiss()
 
 
-def desk_of(model: Model, journal: Journal | None, after: After | None, most: int) -> WorkerPool | SharedThread:
+def pool_of(model: Model, journal: Journal | None, after: After | None, most: int) -> WorkerPool | SharedThread:
     """Who asks this model: one thread where that is enough, otherwise one for each ask that is under way. A judge needs those."""
     if after is None and getattr(model, "one_thread", False):
         return SharedThread(model, journal, most)
@@ -266,10 +266,10 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         self._asks: Iterator[Ask | None] = iter(asks)
         self._journal, self._models = journal, list(models)
         self._max_error_rate, self._progress = max_error_rate, progress
-        self._desks = [desk_of(model, journal, after, concurrency or model.concurrency) for model in self._models]
+        self._pools = [pool_of(model, journal, after, concurrency or model.concurrency) for model in self._models]
         self._arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
-        self._step = sum(desk.batch for desk in self._desks)
-        self._window = ahead or 2 * sum(desk.batch * desk.most for desk in self._desks)
+        self._step = sum(pool.batch for pool in self._pools)
+        self._window = ahead or 2 * sum(pool.batch * pool.most for pool in self._pools)
         self._ready: dict[int, tuple[Ask, Answer]] = {}
         self._taken = 0  # asks taken from their source; asked.done of them were handed out
         self._exhausted = self._ended = self._given_up = False
@@ -277,7 +277,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         self._answered: Counter[int] = Counter()
         self._failed: Counter[int] = Counter()
         # Somebody who forgets to close must not leave threads behind that wait for ever.
-        self._forgotten = weakref.finalize(self, dismiss, self._desks)
+        self._forgotten = weakref.finalize(self, dismiss, self._pools)
 
     def __iter__(self) -> Asking:
         return self
@@ -307,7 +307,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         until = math.inf if within is None else time.monotonic() + within
         try:
             # The threads end after what they are at. Their number is no guide: an interrupt can lose an arrival on its way here.
-            while self.asked.in_flight > 0 and not self._given_up and any(desk.busy for desk in self._desks):
+            while self.asked.in_flight > 0 and not self._given_up and any(pool.busy for pool in self._pools):
                 self._arrive_in_time()
                 if time.monotonic() >= until:
                     self._give_up()
@@ -321,7 +321,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
 
     def _give_up(self) -> None:
         self._given_up = True
-        for thread in [thread for desk in self._desks for thread in desk.threads if thread.is_alive()]:
+        for thread in [thread for pool in self._pools for thread in pool.threads if thread.is_alive()]:
             leave_behind(thread)
 
     def _wind_up(self, fault: BaseException | None) -> None:
@@ -329,14 +329,14 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         told = within is not None and not self._ended
         self._begin_nothing_new()
         if told and self._progress is not None and self.asked.in_flight > 0:
-            self._progress.ending(min(self.asked.in_flight, sum(desk.most * desk.batch for desk in self._desks)))
+            self._progress.ending(min(self.asked.in_flight, sum(pool.most * pool.batch for pool in self._pools)))
         self.close(within)
 
     def _begin_nothing_new(self) -> None:
         if self._ended:
             return
         self._ended = True
-        dismiss(self._desks)
+        dismiss(self._pools)
         if self.asked.in_flight > 0:
             for model in self._models:
                 getattr(model, "stop", _nothing)()  # an endpoint need not wait for a retry any more
@@ -365,7 +365,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         free = self._window - (self._taken - self.asked.done)
         if self._exhausted or (free < min(self._step, self._window) and (self.asked.in_flight or self._ready)):
             return
-        waiting: list[Batch] = [[] for _ in self._desks]
+        waiting: list[Batch] = [[] for _ in self._pools]
         for _ in range(free):
             ask = next(self._asks, _NO_MORE)
             if isinstance(ask, _NoMore):
@@ -380,7 +380,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
                 self._ready[place] = ask, known
                 continue
             waiting[ask.model].append((place, ask))
-            if len(waiting[ask.model]) == self._desks[ask.model].batch:
+            if len(waiting[ask.model]) == self._pools[ask.model].batch:
                 self._send(ask.model, waiting)
         for model, batch in enumerate(waiting):
             if batch:
@@ -388,7 +388,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
 
     def _send(self, model: int, waiting: list[Batch]) -> None:
         batch, waiting[model] = waiting[model], []
-        self._desks[model].take(batch, self._arrivals)
+        self._pools[model].take(batch, self._arrivals)
         self.asked.in_flight += len(batch)  # last: an interrupt in between must not make anybody wait for what was never sent
 
     def _settle(self) -> None:

@@ -59,7 +59,7 @@ class Measured:
     kept: Outcomes | None
 
 
-def wish_of(asked: Mapping[str, Any], before: Entry | None, place: ReferenceLocation) -> EntryRequest:
+def request_of(asked: Mapping[str, Any], before: Entry | None, place: ReferenceLocation) -> EntryRequest:
     """An update keeps what the entry was about."""
     was = before or Entry(model=asked["model"], value=None)
     own = None if before is None else before.metric or before.value_key
@@ -80,15 +80,15 @@ def wish_of(asked: Mapping[str, Any], before: Entry | None, place: ReferenceLoca
     )
 
 
-def with_direction(wish: EntryRequest, said: bool | None, metric: Metric) -> EntryRequest:
+def with_direction(request: EntryRequest, said: bool | None, metric: Metric) -> EntryRequest:
     """The request with the direction that a log or the task of a run says: in the entry it counts for runs without them, too.
 
     It is written where nobody asked for one and the entry does not have one; that up is good goes without saying.
     """
-    known = wish.before is not None and wish.before.higher_is_better is not None
-    if said is None or known or (said and is_better_higher(name_of(wish, metric))):
-        return wish
-    return replace(wish, limits={"higher_is_better": said, **wish.limits})
+    known = request.before is not None and request.before.higher_is_better is not None
+    if said is None or known or (said and is_better_higher(name_of(request, metric))):
+        return request
+    return replace(request, limits={"higher_is_better": said, **request.limits})
 
 
 def _same(one: str | None, other: str | None) -> bool:
@@ -103,16 +103,16 @@ def _plain(name: str) -> str:
         return name.strip()
 
 
-def name_of(wish: EntryRequest, metric: Metric) -> str:
+def name_of(request: EntryRequest, metric: Metric) -> str:
     """What the value is called: a name that only the suite knows (wer, rouge1) stays, though it is measured as a mean."""
-    return metric.name if wish.metric is None else _plain(wish.metric)
+    return metric.name if request.metric is None else _plain(request.metric)
 
 
-def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
+def scale_of(request: EntryRequest, found: Measured) -> tuple[str, float]:
     """The scale of the value, and what turns the metric's own number into it."""
     within = within_unit(found.metric, [found.items])
-    if wish.scale is None:
-        number = _number(wish.before)
+    if request.scale is None:
+        number = _number(request.before)
         if within and number is not None and abs(number) > 1:
             raise DataError(
                 f"The reference on record is {number:g}, but the scores lie within 0 and 1; the scale is not declared.",
@@ -121,9 +121,9 @@ def scale_of(wish: EntryRequest, found: Measured) -> tuple[str, float]:
                 hint='scale="percent", or scale = "percent" in [tasks.NAME] of steelyard.toml',
             )
         return ("fraction" if within else "raw"), 1.0
-    unit = unit_of(wish.scale, within or ratio_has_percent(found.metric))
-    _refuse_above(wish.scale, unit, found)
-    return wish.scale, unit
+    unit = unit_of(request.scale, within or ratio_has_percent(found.metric))
+    _refuse_above(request.scale, unit, found)
+    return request.scale, unit
 
 
 def _refuse_above(scale: str, unit: float, found: Measured) -> None:
@@ -150,32 +150,32 @@ def _number(entry: Entry | None) -> float | None:
 # ---- the entry -------------------------------------------------------------------------------------------------------------
 
 
-def entry_of(wish: EntryRequest, found: Measured, place: ReferenceLocation, warnings: Warnings) -> Entry:
+def entry_of(request: EntryRequest, found: Measured, place: ReferenceLocation, warnings: Warnings) -> Entry:
     """The new entry. An update keeps what a person set by hand in the old one: alpha, theta, threshold, a note."""
-    scale, unit = scale_of(wish, found)
-    name = name_of(wish, found.metric)
+    scale, unit = scale_of(request, found)
+    name = name_of(request, found.metric)
     entry = Entry(
-        model=wish.model,
+        model=request.model,
         value=unit * found.value,
         value_key=name,
-        spec=wish.spec,
+        spec=request.spec,
         num_samples=found.n,
         scale=scale,
         metric=None if name == PLAIN_KEY else name,
-        positive=wish.positive if of_a_class(found.metric) else None,
+        positive=request.positive if of_a_class(found.metric) else None,
         runs=max(1, len(found.by_run)),
         sigma_run=unit * math.sqrt(variance_of(np.array(found.by_run))) if len(found.by_run) > 1 else None,
-        deterministic=True if wish.deterministic else None,
+        deterministic=True if request.deterministic else None,
         recorded=now(),
         by=who(),
         commit=commit_of(place.directory if place.directory.exists() else place.directory.parent, except_for=place.directory),
         tool=f"steelyard {__version__}",
-        reason=wish.reason,
+        reason=request.reason,
         items_hash=None if found.kept is None else found.kept.items_hash,
-        protocol=wish.protocol,
+        protocol=request.protocol,
     )
-    entry = replace(entry, **_kept(wish, found, place, name, unit, warnings))
-    return with_limits(entry, wish, place, warnings)
+    entry = replace(entry, **_kept(request, found, place, name, unit, warnings))
+    return with_limits(entry, request, place, warnings)
 
 
 def of_a_class(metric: Metric) -> bool:
@@ -183,16 +183,16 @@ def of_a_class(metric: Metric) -> bool:
     return (metric.of_class and metric.average is None) or "probability" in metric.needs
 
 
-def with_limits(entry: Entry, wish: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> Entry:
+def with_limits(entry: Entry, request: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> Entry:
     """The entry with the numbers that were asked for, if the rule that they make with the others is possible."""
-    rule = settle_rule(wish.limits, entry, place.defaults, warnings)
-    shares = {name for name in ("theta", "margin") if share_of_reference(name, wish.limits.get(name)) is not None}
-    return replace(entry, **{name: wish.limits[name] if name in shares else getattr(rule, name) for name in wish.limits})
+    rule = settle_rule(request.limits, entry, place.defaults, warnings)
+    shares = {name for name in ("theta", "margin") if share_of_reference(name, request.limits.get(name)) is not None}
+    return replace(entry, **{name: request.limits[name] if name in shares else getattr(rule, name) for name in request.limits})
 
 
-def _kept(wish: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: Warnings) -> dict[str, Any]:
+def _kept(request: EntryRequest, found: Measured, place: ReferenceLocation, name: str, unit: float, warnings: Warnings) -> dict[str, Any]:
     """What is carried over, in the scale of the new value. Numbers of another metric mean nothing any more, which is said."""
-    before = wish.before
+    before = request.before
     if before is None:
         return {}
     in_scale = {key: value for key in IN_SCALE if isinstance(value := getattr(before, key), int | float)}

@@ -34,7 +34,7 @@ from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
 from steelyard.options.option import documented, refuse_nowhere_to_keep
 from steelyard.options.record import OPTIONS
-from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, wish_of, with_direction
+from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, request_of, with_direction
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
@@ -200,26 +200,26 @@ def record(
     slices = slice_columns(by, place.defaults) or (tuple(old.slices) if by is None and old is not None else ())
     about = {"model": model, "spec": spec, "metric": metric, "positive": positive, "scale": scale, "deterministic": deterministic}
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
-    wish = wish_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
-    settings = settle(missing=missing, positive=wish.positive, range=range)
-    read = [read_sliced(source, columns, slices, wish.metric or "accuracy", warnings, asked=by is not None) for source in sources]
+    request = request_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
+    settings = settle(missing=missing, positive=request.positive, range=range)
+    read = [read_sliced(source, columns, slices, request.metric or "accuracy", warnings, asked=by is not None) for source in sources]
     runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
     refuse_alike(logs, "record")
     if metric is None:
-        hold_to_own(logs, wish.metric)
-    about_what = metric_of(wish.metric, runs[0].items) if wish.metric is not None else default_metric(runs)
-    wish = replace(wish, positive=own_positive(logs, [about_what], wish.positive))
+        hold_to_own(logs, request.metric)
+    about_what = metric_of(request.metric, runs[0].items) if request.metric is not None else default_metric(runs)
+    request = replace(request, positive=own_positive(logs, [about_what], request.positive))
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
         noted = False
-    wish = with_direction(wish, noted, about_what)
+    request = with_direction(request, noted, about_what)
     if not notes and about_what.of_ratio:
-        _warn_of_direction(about_what, wish, place, warnings)
-    settings = _counting(settings, wish, place, about_what, settle(range=range).range or _noted_range(notes, missing))
-    found = _measured(runs, wish.metric, settings, warnings, items=items, hashed=_hashed(ids, old, place), by=slices)
-    entry = entry_of(wish, found, place, warnings)
-    _warn(found, wish.deterministic, warnings)
+        _warn_of_direction(about_what, request, place, warnings)
+    settings = _counting(settings, request, place, about_what, settle(range=range).range or _noted_range(notes, missing))
+    found = _measured(runs, request.metric, settings, warnings, items=items, hashed=_hashed(ids, old, place), by=slices)
+    entry = entry_of(request, found, place, warnings)
+    _warn(found, request.deterministic, warnings)
     if before is not None and not reason:
         warnings.add("a reference was replaced without a reason: the history will not say why (reason=)")
     noted = ratio is not None and found.metric.of_ratio and not any("/" in column for column in ratio)  # which an entry cannot tell apart
@@ -250,13 +250,13 @@ def _noted_range(notes: Sequence[RunNotes], missing: str) -> tuple[float, float]
 
 
 def _counting(
-    settings: MeasureOptions, wish: EntryRequest, place: ReferenceLocation, metric: Metric, ends: tuple[float, float] | None
+    settings: MeasureOptions, request: EntryRequest, place: ReferenceLocation, metric: Metric, ends: tuple[float, float] | None
 ) -> MeasureOptions:
     """How items are counted, now that metric and direction are known: a missing one counts as the bad end of the scores."""
-    told = (wish.limits.get("higher_is_better"), wish.before and wish.before.higher_is_better, place.defaults.higher_is_better)
-    up = next((bool(said) for said in told if said is not None), is_better_higher(name_of(wish, metric)))
+    told = (request.limits.get("higher_is_better"), request.before and request.before.higher_is_better, place.defaults.higher_is_better)
+    up = next((bool(said) for said in told if said is not None), is_better_higher(name_of(request, metric)))
     ends = ends if metric.mean_of_scores else None
-    return replace(settings, positive=wish.positive, range=ends, higher_is_better=metric.scores_up(up))
+    return replace(settings, positive=request.positive, range=ends, higher_is_better=metric.scores_up(up))
 
 
 def _refuse_twice(sources: Sequence[Any]) -> None:
@@ -273,10 +273,10 @@ def _refuse_twice(sources: Sequence[Any]) -> None:
         )
 
 
-def _warn_of_direction(metric: Metric, wish: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> None:
+def _warn_of_direction(metric: Metric, request: EntryRequest, place: ReferenceLocation, warnings: Warnings) -> None:
     """Of a ratio nobody knows which way is better, unless it has a name that says so."""
-    named = wish.metric is not None and find(wish.metric) is None
-    told = (wish.limits.get("higher_is_better"), place.defaults.higher_is_better, wish.before and wish.before.higher_is_better)
+    named = request.metric is not None and find(request.metric) is None
+    told = (request.limits.get("higher_is_better"), place.defaults.higher_is_better, request.before and request.before.higher_is_better)
     if metric.direction_of_scores and not named and all(each is None for each in told):
         warnings.add("lower is taken for better, as of an error rate: higher_is_better=True if this ratio should be high")
 

@@ -35,29 +35,29 @@ from steelyard.results.references import LEVELS, Finding, Lint
 SEVERAL = 3  # changes in one direction that are a habit; two are noted
 
 
-def check_history(desk: LintedFile) -> None:
+def check_history(linted: LintedFile) -> None:
     """Ratchets, values changed by hand, and changes that a killed process left unfinished."""
-    for sentence in unfinished_note(desk.place):
-        desk.say("warning", "unfinished", sentence, file=shown_path(intent_path(desk.place.directory, desk.place.task)))
+    for sentence in unfinished_note(linted.place):
+        linted.say("warning", "unfinished", sentence, file=shown_path(intent_path(linted.place.directory, linted.place.task)))
     try:
-        path = history_path(desk.place.directory, desk.place.task)
-        changes = followed(read_history(desk.place))
+        path = history_path(linted.place.directory, linted.place.task)
+        changes = followed(read_history(linted.place))
     except SteelyardError as fault:
-        desk.say("error", "history", str(fault))
+        linted.say("error", "history", str(fault))
         return
     if any(change.action == TORN for change in changes):
-        desk.say("warning", "history", "a line was cut short, by a crash or a full disk", file=shown_path(path))
-    entries = {(entry.model, canonical_spec(entry.spec)): entry for entry in reversed(desk.file.entries)}
+        linted.say("warning", "history", "a line was cut short, by a crash or a full disk", file=shown_path(path))
+    entries = {(entry.model, canonical_spec(entry.spec)): entry for entry in reversed(linted.file.entries)}
     for series in chronicles((change for change in changes if change.action != TORN), entries.values()):
         entry = entries.get((series["model"], canonical_spec(series["spec"])))
         if entry is not None:
             if edited(series):
                 sentence = f"{series['on_file']:g}, but the history ends with {series['last']:g}: it was changed by hand, without a reason"
-                desk.say("warning", "edited", sentence, entry)
-            _ratchet(desk, entry, series)
+                linted.say("warning", "edited", sentence, entry)
+            _ratchet(linted, entry, series)
 
 
-def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
+def _ratchet(linted: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     """The last changes that went one way. Down, each small loss becomes the new normal; up, each lucky run does."""
     values = [*series["values"]]
     if series["on_file"] is not None and values and values[-1] != series["on_file"]:
@@ -66,7 +66,7 @@ def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     if same < 2:
         return
     first, last = values[-1 - same], values[-1]
-    rule, gate = gate_of(entry, desk.place.defaults, Warnings())
+    rule, gate = gate_of(entry, linted.place.defaults, Warnings())
     worse = (last < first) == (rule is None or rule.higher_is_better)
     total = last - first
     beyond = gate.finds is not None and abs(total) > gate.finds
@@ -74,7 +74,7 @@ def _ratchet(desk: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
     said = f"moved {'down' if last < first else 'up'} {same} times in a row, {first:g} to {last:g}, together {total:+.4g}"
     if beyond:
         said += f", more than the {gate.finds:.4g} that one check would find"
-    desk.say(
+    linted.say(
         level,
         "ratchet",
         f"{said}: {'each loss was accepted as the new reference' if worse else 'each lucky run became the new reference'}",
@@ -97,40 +97,40 @@ def one_way(values: Sequence[float]) -> int:
     return count
 
 
-def check_items(desk: LintedFile) -> None:
+def check_items(linted: LintedFile) -> None:
     """Every entry's outcomes against its entry, and the files that no entry needs."""
-    for entry, raw in zip(desk.file.entries, raw_values(desk.file), strict=True):
+    for entry, raw in zip(linted.file.entries, raw_values(linted.file), strict=True):
         if entry.items is not None:
-            _outcomes(desk, entry, raw)
+            _outcomes(linted, entry, raw)
         elif entry.items_hash is not None:
-            desk.say("error", "items", "an items_hash, but no items: the next run cannot be paired", entry)
-    _orphans(desk)
+            linted.say("error", "items", "an items_hash, but no items: the next run cannot be paired", entry)
+    _orphans(linted)
 
 
-def _outcomes(desk: LintedFile, entry: Entry, raw: str) -> None:
+def _outcomes(linted: LintedFile, entry: Entry, raw: str) -> None:
     from steelyard.reference import outcomes  # NumPy: only where there are items
 
     try:
-        kept = outcomes.load(desk.place.directory, desk.place.task, str(entry.items))
+        kept = outcomes.load(linted.place.directory, linted.place.task, str(entry.items))
     except SteelyardError as fault:
-        desk.say("error", "items", f"its item outcomes cannot be used: {fault}", entry)
+        linted.say("error", "items", f"its item outcomes cannot be used: {fault}", entry)
         return
     if entry.num_samples is not None and entry.num_samples != kept.n:
-        desk.say("error", "items", f"num_samples {entry.num_samples:,}, but outcomes of {kept.n:,} items", entry)
+        linted.say("error", "items", f"num_samples {entry.num_samples:,}, but outcomes of {kept.n:,} items", entry)
     if entry.items_hash is not None and entry.items_hash != kept.items_hash:
-        desk.say("error", "items", "the items_hash does not match the items in its file: they are different items", entry)
+        linted.say("error", "items", "the items_hash does not match the items in its file: they are different items", entry)
     tries = (known := find(entry.metric or entry.value_key)) is not None and known.family == "repeats"  # of one run: no runs of their own
     if entry.runs is not None and entry.runs != len(kept.runs) and not tries:
-        desk.say("error", "items", f"runs {entry.runs}, but outcomes of {len(kept.runs)}", entry)
-    _value(desk, entry, raw, kept)
+        linted.say("error", "items", f"runs {entry.runs}, but outcomes of {len(kept.runs)}", entry)
+    _value(linted, entry, raw, kept)
 
 
-def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
+def _value(linted: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
     """The value against what its own items give: a value that was lifted or lowered by hand no longer fits."""
-    metric = entry.metric or desk.place.defaults.metric or entry.value_key
+    metric = entry.metric or linted.place.defaults.metric or entry.value_key
     if entry.value is None or (known := find(metric)) is None or not known.scored or kept.runs[0].score is None:
         return
-    unit = 100.0 if (entry.scale or desk.place.defaults.scale) == "percent" else 1.0
+    unit = 100.0 if (entry.scale or linted.place.defaults.scale) == "percent" else 1.0
     pooled, by_run = _estimates(kept, known)
     slack = half_digit(raw, entry.value) + 1e-9 * max(unit, abs(entry.value))
     if math.isclose(entry.value, unit * pooled, abs_tol=slack):
@@ -139,9 +139,9 @@ def _value(desk: LintedFile, entry: Entry, raw: str, kept: Any) -> None:
     if best:
         which = "the highest" if max(by_run) in (by_run[i - 1] for i in best) else "the lowest" if best[0] == _lowest(by_run) else "one"
         what = f"{entry.value_key} {raw} is {which} of {len(by_run)} runs, not their mean {unit * pooled:.6g}"
-        desk.say("warning", "one-of-runs", f"{what}: the reference depends on luck", entry)
+        linted.say("warning", "one-of-runs", f"{what}: the reference depends on luck", entry)
     else:
-        desk.say("error", "value", f"{entry.value_key} {raw}, but its items give {unit * pooled:.6g}: changed by hand", entry)
+        linted.say("error", "value", f"{entry.value_key} {raw}, but its items give {unit * pooled:.6g}: changed by hand", entry)
 
 
 def _lowest(by_run: list[float]) -> int:
@@ -166,19 +166,19 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     return of(float(row.estimate or 0.0)), [of(float(mean)) for mean in means]
 
 
-def _orphans(desk: LintedFile) -> None:
+def _orphans(linted: LintedFile) -> None:
     from steelyard.reference.outcome_text import outcomes_header
 
     try:
-        folder = items_directory(desk.place.directory, desk.place.task)
+        folder = items_directory(linted.place.directory, linted.place.task)
     except SteelyardError as fault:
-        desk.say("error", "items", str(fault))
+        linted.say("error", "items", str(fault))
         return
-    named = {Path(entry.items).name for entry in desk.file.entries if entry.items}
+    named = {Path(entry.items).name for entry in linted.file.entries if entry.items}
     used, readable = set(), True
     for path in sorted(folder.glob("*.outcomes")):
         if path.name not in named:
-            desk.say("warning", "orphan", "item outcomes that no entry uses", file=shown_path(path))
+            linted.say("warning", "orphan", "item outcomes that no entry uses", file=shown_path(path))
         header: dict[str, Any] | None = None
         with contextlib.suppress(OSError, ValueError):
             header = outcomes_header(path.read_bytes())
@@ -186,14 +186,14 @@ def _orphans(desk: LintedFile) -> None:
         used.add(f"{str((header or {}).get('items', ''))[:12]}.items")
     for path in sorted(folder.glob("*.items")) if readable else ():
         if path.name not in used:
-            desk.say("warning", "orphan", "items that no outcomes use", file=shown_path(path))
+            linted.say("warning", "orphan", "items that no outcomes use", file=shown_path(path))
 
 
 KINDS = {"bool": "true or false", "int": "a number", "float": "a number", "null": "nothing", "timestamp": "a date", "str": "a text"}
 SHOWN = 5
 
 
-def check_readers(desk: LintedFile) -> None:
+def check_readers(linted: LintedFile) -> None:
     """Keys and values that PyYAML, and with it most programs, would read as another value than we do.
 
     Dates that version 0.1.0 wrote behind `recorded` are noted; all else is a warning, since a program would look for another
@@ -201,8 +201,8 @@ def check_readers(desk: LintedFile) -> None:
     """
     dates: list[tuple[ScalarNode, str]] = []
     others: list[tuple[ScalarNode, str]] = []
-    for name, leaf in _leaves(desk.file.root):
-        other = _other_kind(leaf, desk.file.text)
+    for name, leaf in _leaves(linted.file.root):
+        other = _other_kind(leaf, linted.file.text)
         if other is not None:
             (dates if name == "recorded" and other == "a date" else others).append((leaf, other))
     for level, found in (("note", dates), ("warning", others)):
@@ -210,7 +210,7 @@ def check_readers(desk: LintedFile) -> None:
             shown = "; ".join(f"line {leaf.line}: {leaf.raw} is {kind}" for leaf, kind in found[:SHOWN])
             more = f"; and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
             texts = "1 text is" if len(found) == 1 else f"{len(found):,} texts are"
-            desk.say(level, "yaml", f'{texts} something else for other YAML readers ({shown}{more}): write "{found[0][0].raw}" in quotes')
+            linted.say(level, "yaml", f'{texts} something else for other YAML readers ({shown}{more}): write "{found[0][0].raw}" in quotes')
 
 
 def _leaves(node: Node, name: str = "") -> list[tuple[str, ScalarNode]]:
@@ -242,36 +242,36 @@ def _other_kind(leaf: ScalarNode, text: str) -> str | None:
 UNSEEN_THERE = ("mtp_enabled", "max_draft_len")
 
 
-def check_twins(desk: LintedFile) -> None:
+def check_twins(linted: LintedFile) -> None:
     """Duplicates, rows shadowed elsewhere, and names that differ in their case alone."""
-    _twins(desk)
-    _spelling(desk)
+    _twins(linted)
+    _spelling(linted)
 
 
-def _twins(desk: LintedFile) -> None:
-    for first, *others in duplicates(desk.file.entries):
+def _twins(linted: LintedFile) -> None:
+    for first, *others in duplicates(linted.file.entries):
         for other in others:
             alike = (other.value, other.threshold) == (first.value, first.threshold)
             level, code = ("warning", "duplicate") if alike else ("error", "ambiguous")
             then = "says the same" if alike else f"says {_number(first)}, this one {_number(other)}: a check cannot choose"
-            desk.say(level, code, f"shadowed: line {first.line} has the same spec and {then}", other)
-    for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(_seen_there(entry.spec))):
+            linted.say(level, code, f"shadowed: line {first.line} has the same spec and {then}", other)
+    for first, other in _pairs(linted.file.entries, lambda entry: canonical_spec(_seen_there(entry.spec))):
         told = [key for key in UNSEEN_THERE if first.spec.get(key) != other.spec.get(key)]
         if told:
             blind = f"which does not look at {' and '.join(told)} and takes line {first.line}"
-            desk.say("warning", "shadowed", f"shadowed in TensorRT-LLM, {blind}; here the two differ", other)
+            linted.say("warning", "shadowed", f"shadowed in TensorRT-LLM, {blind}; here the two differ", other)
 
 
-def _spelling(desk: LintedFile) -> None:
+def _spelling(linted: LintedFile) -> None:
     """Texts that differ in their case alone: two references, and one of them is never met."""
-    for first, other in _pairs(desk.file.entries, lambda entry: canonical_spec(entry.spec).casefold()):
+    for first, other in _pairs(linted.file.entries, lambda entry: canonical_spec(entry.spec).casefold()):
         if canonical_spec(first.spec) != canonical_spec(other.spec):
-            desk.say("warning", "spelling", f"the spec differs from that of line {first.line} only in upper and lower case", other)
+            linted.say("warning", "spelling", f"the spec differs from that of line {first.line} only in upper and lower case", other)
     names: dict[str, str] = {}
-    for entry in desk.file.entries:
+    for entry in linted.file.entries:
         known = names.setdefault(entry.model.casefold(), entry.model)
         if known != entry.model:
-            desk.say("warning", "spelling", f"the model differs from {known!r} only in upper and lower case", entry)
+            linted.say("warning", "spelling", f"the model differs from {known!r} only in upper and lower case", entry)
             names[entry.model.casefold()] = entry.model
 
 
@@ -353,13 +353,13 @@ def _task(name: str, directory: Where, config: Where, found: Config, today: date
         at = re.search(r"\bline (\d+)", fault.what)
         shown = shown_path(tasks_there(directory, config)[0] / f"{name}.yaml")
         return [Finding(level="error", code="unreadable", file=shown, line=int(at[1]) if at else None, sentence=str(fault))], 0
-    desk = LintedFile(place, file, found.policy, today)
-    check_values(desk)
-    check_twins(desk)
-    check_items(desk)
-    check_history(desk)
-    check_readers(desk)
-    return desk.findings, len(file.entries)
+    linted = LintedFile(place, file, found.policy, today)
+    check_values(linted)
+    check_twins(linted)
+    check_items(linted)
+    check_history(linted)
+    check_readers(linted)
+    return linted.findings, len(file.entries)
 
 
 def _strangers(where: Path, names: list[str]) -> list[Finding]:

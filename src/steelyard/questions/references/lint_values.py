@@ -48,47 +48,49 @@ class LintedFile:
         self.findings.append(Finding(level=level, code=code, file=file or self.place.shown, sentence=sentence, **at))
 
 
-def check_values(desk: LintedFile) -> None:
+def check_values(linted: LintedFile) -> None:
     """Everything that the text of a task file shows by itself."""
-    written = raw_values(desk.file)
+    written = raw_values(linted.file)
     ungated: dict[str, list[Entry]] = {}
-    for entry, raw in zip(desk.file.entries, written, strict=True):
-        rule, gate = gate_of(entry, desk.place.defaults, Warnings())
-        if not _placeholder(desk, entry, raw):
-            metric = _known(entry, desk)
-            outside = _range(desk, entry, metric)
+    for entry, raw in zip(linted.file.entries, written, strict=True):
+        rule, gate = gate_of(entry, linted.place.defaults, Warnings())
+        if not _placeholder(linted, entry, raw):
+            metric = _known(entry, linted)
+            outside = _range(linted, entry, metric)
             if not outside:
-                _counts(desk, entry, raw)
+                _counts(linted, entry, raw)
             if rule is None:
-                if not _floor(desk, entry, metric):
-                    desk.say("error", "rule", f"no threshold can be computed: {gate.note}", entry)
+                if not _floor(linted, entry, metric):
+                    linted.say("error", "rule", f"no threshold can be computed: {gate.note}", entry)
             elif not outside:
-                _gate(desk, entry, rule, gate, metric)
+                _gate(linted, entry, rule, gate, metric)
             if rule is not None and gate.bare_score_threshold is None:
                 ungated.setdefault(gate.note, []).append(entry)
-        _runs(desk, entry)
-        _age(desk, entry)
-    _provenance(desk)
+        _runs(linted, entry)
+        _age(linted, entry)
+    _provenance(linted)
     for note, entries in ungated.items():
-        desk.say("note", "no-threshold", f"{_some(entries)}: no threshold for a bare score: {note[:1].lower()}{note[1:].rstrip('.')}")
-    _suite(desk)
-    bare = [entry for entry in desk.file.entries if entry.scale is None and desk.place.defaults.scale is None]
+        linted.say("note", "no-threshold", f"{_some(entries)}: no threshold for a bare score: {note[:1].lower()}{note[1:].rstrip('.')}")
+    _suite(linted)
+    bare = [entry for entry in linted.file.entries if entry.scale is None and linted.place.defaults.scale is None]
     if bare:
-        desk.say("note", "scale", f'{_some(bare)}: the scale is not declared; scale = "percent" or "fraction" in [tasks.{desk.place.task}]')
+        linted.say(
+            "note", "scale", f'{_some(bare)}: the scale is not declared; scale = "percent" or "fraction" in [tasks.{linted.place.task}]'
+        )
 
 
-def _suite(desk: LintedFile) -> None:
+def _suite(linted: LintedFile) -> None:
     """TensorRT-LLM's files call every metric accuracy: without its table a perplexity that rises would be an improvement."""
-    facts, own = TRTLLM.get(desk.place.task, {}), desk.place.defaults
-    plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == PLAIN_KEY for entry in desk.file.entries)
+    facts, own = TRTLLM.get(linted.place.task, {}), linted.place.defaults
+    plain = any(entry.metric is None and entry.higher_is_better is None and entry.value_key == PLAIN_KEY for entry in linted.file.entries)
     if not facts or facts["metric"] == PLAIN_KEY or own.metric is not None or own.higher_is_better is not None or not plain:
         return
     word = "higher" if facts["higher_is_better"] else "lower"
     sentence = (
         f"in TensorRT-LLM this task is {facts['metric']}, {word} is better, alpha {facts['alpha']:g}; here it is taken for accuracy: "
-        f"say so in [tasks.{desk.place.task}] (references import --dialect trtllm writes it)"
+        f"say so in [tasks.{linted.place.task}] (references import --dialect trtllm writes it)"
     )
-    desk.say("warning", "suite", sentence)
+    linted.say("warning", "suite", sentence)
 
 
 def raw_values(file: TaskFile) -> list[str]:
@@ -121,25 +123,25 @@ def half_digit(raw: str, value: float) -> float:
 # ---- the value -------------------------------------------------------------------------------------------------------
 
 
-def _placeholder(desk: LintedFile, entry: Entry, raw: str) -> bool:
+def _placeholder(linted: LintedFile, entry: Entry, raw: str) -> bool:
     """Whether the value is none at all. A promise in a comment is told as well, but the value is judged all the same."""
-    promise = _PROMISED.search(_comments(desk, entry))
+    promise = _PROMISED.search(_comments(linted, entry))
     if promise:
-        desk.say("warning", "placeholder", f"a comment says {promise[0]!r}: is {entry.value_key} {raw} measured?", entry)
+        linted.say("warning", "placeholder", f"a comment says {promise[0]!r}: is {entry.value_key} {raw} measured?", entry)
     if entry.value != 0 or entry.threshold is not None:
         return False
-    if _better_higher(desk, entry):
-        desk.say("error", "placeholder", f"{entry.value_key} {raw or 0}: no run can score lower, so this guards nothing", entry)
+    if _better_higher(linted, entry):
+        linted.say("error", "placeholder", f"{entry.value_key} {raw or 0}: no run can score lower, so this guards nothing", entry)
     else:
-        desk.say(
+        linted.say(
             "warning", "placeholder", f"{entry.value_key} {raw or 0}: was it measured, or just not filled in? No run can be better", entry
         )
     return True
 
 
-def _comments(desk: LintedFile, entry: Entry) -> str:
+def _comments(linted: LintedFile, entry: Entry) -> str:
     """The comments on the lines of an entry: those that follow it belong to it until the next entry or model begins."""
-    lines = desk.file.text.splitlines()
+    lines = linted.file.text.splitlines()
     own = []
     for number in range(entry.line - 1, len(lines)):
         line = lines[number]
@@ -149,41 +151,41 @@ def _comments(desk: LintedFile, entry: Entry) -> str:
     return " ".join(own)
 
 
-def _better_higher(desk: LintedFile, entry: Entry) -> bool:
-    said = entry.higher_is_better if entry.higher_is_better is not None else desk.place.defaults.higher_is_better
-    return is_better_higher(_metric(desk, entry)) if said is None else said
+def _better_higher(linted: LintedFile, entry: Entry) -> bool:
+    said = entry.higher_is_better if entry.higher_is_better is not None else linted.place.defaults.higher_is_better
+    return is_better_higher(_metric(linted, entry)) if said is None else said
 
 
-def _metric(desk: LintedFile, entry: Entry) -> str:
-    return entry.metric or desk.place.defaults.metric or entry.value_key
+def _metric(linted: LintedFile, entry: Entry) -> str:
+    return entry.metric or linted.place.defaults.metric or entry.value_key
 
 
-def _known(entry: Entry, desk: LintedFile) -> Metric | None:
+def _known(entry: Entry, linted: LintedFile) -> Metric | None:
     """What the catalogue knows of the metric; None for a name of another suite."""
     try:
-        return parse(_metric(desk, entry))
+        return parse(_metric(linted, entry))
     except SteelyardError:
         return None
 
 
-def _scale(desk: LintedFile, entry: Entry) -> str | None:
-    return entry.scale or desk.place.defaults.scale
+def _scale(linted: LintedFile, entry: Entry) -> str | None:
+    return entry.scale or linted.place.defaults.scale
 
 
-def _ends(desk: LintedFile, entry: Entry, metric: Metric | None) -> tuple[float, float]:
+def _ends(linted: LintedFile, entry: Entry, metric: Metric | None) -> tuple[float, float]:
     """The range of the metric in the scale of the entry; an undeclared scale may be percent."""
-    if metric is None or metric.high != 1.0 or metric.low is None or _scale(desk, entry) == "raw":
+    if metric is None or metric.high != 1.0 or metric.low is None or _scale(linted, entry) == "raw":
         return -math.inf, math.inf
-    unit = 1.0 if _scale(desk, entry) == "fraction" else 100.0
+    unit = 1.0 if _scale(linted, entry) == "fraction" else 100.0
     return metric.low * unit, metric.high * unit
 
 
-def _range(desk: LintedFile, entry: Entry, metric: Metric | None) -> bool:
-    low, high = _ends(desk, entry, metric)
+def _range(linted: LintedFile, entry: Entry, metric: Metric | None) -> bool:
+    low, high = _ends(linted, entry, metric)
     if entry.value is None or low <= entry.value <= high:
         return False
-    scale = _scale(desk, entry) or "undeclared"
-    desk.say("error", "range", f"{entry.value_key} {entry.value:g} lies outside {low:g} to {high:g} (scale {scale})", entry)
+    scale = _scale(linted, entry) or "undeclared"
+    linted.say("error", "range", f"{entry.value_key} {entry.value:g} lies outside {low:g} to {high:g} (scale {scale})", entry)
     return True
 
 
@@ -191,15 +193,15 @@ def _counted(metric: str) -> bool:
     return metric in COUNTED or is_share(metric)
 
 
-def _counts(desk: LintedFile, entry: Entry, raw: str) -> None:
+def _counts(linted: LintedFile, entry: Entry, raw: str) -> None:
     """A share of n items is k/n. What no k gives was rounded, averaged or guessed."""
-    n = entry.num_samples if entry.num_samples is not None else desk.place.defaults.num_samples
-    if entry.value is None or n is None or entry.items is not None or not _counted(_metric(desk, entry)):
+    n = entry.num_samples if entry.num_samples is not None else linted.place.defaults.num_samples
+    if entry.value is None or n is None or entry.items is not None or not _counted(_metric(linted, entry)):
         return
-    if desk.place.defaults.metric is None and not _counted(TRTLLM.get(desk.place.task, {}).get("metric", PLAIN_KEY)):
+    if linted.place.defaults.metric is None and not _counted(TRTLLM.get(linted.place.task, {}).get("metric", PLAIN_KEY)):
         return  # that suite calls ROUGE and perplexity accuracy, too
     answers = n * (entry.runs or 1)
-    scale = _scale(desk, entry)
+    scale = _scale(linted, entry)
     units = {"percent": (100.0,), "fraction": (1.0,), "raw": ()}.get(scale or "", (100.0,) if entry.value > 1 else (1.0, 100.0))
     near = [nearest_counts(entry.value, unit, answers) for unit in units]
     half = half_digit(raw, entry.value)
@@ -208,7 +210,7 @@ def _counts(desk: LintedFile, entry: Entry, raw: str) -> None:
     (k, low), (more, high) = near[0]
     nearest = f"{k:,}/{answers:,} = {low:.6g} and {more:,}/{answers:,} = {high:.6g} are the nearest"
     what = f"{entry.value_key} {raw or entry.value}{'%' if units[0] == 100.0 else ''} is not a multiple of 1/{answers:,}: {nearest}"
-    desk.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs or guessed, or n is wrong", entry)
+    linted.say("warning", "not-k-of-n", f"{what}; it was rounded, averaged over runs or guessed, or n is wrong", entry)
 
 
 def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float], tuple[int, float]]:
@@ -224,85 +226,85 @@ def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float]
 # ---- the gate --------------------------------------------------------------------------------------------------------
 
 
-def _gate(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, metric: Metric | None) -> None:
+def _gate(linted: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, metric: Metric | None) -> None:
     if rule.alpha >= 0.5:
-        desk.say("warning", "alpha", f"alpha {rule.alpha:g}: half of all healthy runs are called worse", entry)
+        linted.say("warning", "alpha", f"alpha {rule.alpha:g}: half of all healthy runs are called worse", entry)
     if rule.sigma == 0 and gate.design != "paired":
-        desk.say("warning", "sigma", "sigma 0: the threshold is the reference itself, and any drop is a regression", entry)
-    _against_chance(desk, entry, rule, gate)
-    _threshold_range(desk, entry, metric, gate.threshold)
-    most = desk.policy.max_theta
+        linted.say("warning", "sigma", "sigma 0: the threshold is the reference itself, and any drop is a regression", entry)
+    _against_chance(linted, entry, rule, gate)
+    _threshold_range(linted, entry, metric, gate.threshold)
+    most = linted.policy.max_theta
     for name, drop in (("theta", rule.theta), ("the minimum detectable effect", gate.finds)):
         if most is not None and drop is not None and drop > most:
             sentence = f"{name} {drop:.4g} is above the policy's max_theta {most:g}: more items, or a paired reference"
-            desk.say("error", "theta", sentence, entry)
+            linted.say("error", "theta", sentence, entry)
             break
 
 
-def _floor(desk: LintedFile, entry: Entry, metric: Metric | None) -> bool:
+def _floor(linted: LintedFile, entry: Entry, metric: Metric | None) -> bool:
     """Whether it is the explicit threshold that no rule can be made of."""
-    return entry.threshold is not None and _threshold_range(desk, entry, metric, entry.threshold)
+    return entry.threshold is not None and _threshold_range(linted, entry, metric, entry.threshold)
 
 
-def _threshold_range(desk: LintedFile, entry: Entry, metric: Metric | None, threshold: float | None) -> bool:
+def _threshold_range(linted: LintedFile, entry: Entry, metric: Metric | None, threshold: float | None) -> bool:
     """Whether a threshold lies outside the range of its scores, which is told."""
-    low, high = _ends(desk, entry, metric)
+    low, high = _ends(linted, entry, metric)
     if threshold is None or low <= threshold <= high:
         return False
-    unfailing = threshold < low if _better_higher(desk, entry) else threshold > high
+    unfailing = threshold < low if _better_higher(linted, entry) else threshold > high
     what = "nothing can fail it" if unfailing else "nothing can pass it"
-    desk.say("error", "threshold-range", f"the threshold {threshold:.6g} lies outside {low:g} to {high:g}: {what}", entry)
+    linted.say("error", "threshold-range", f"the threshold {threshold:.6g} lies outside {low:g} to {high:g}: {what}", entry)
     return True
 
 
-def _against_chance(desk: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable) -> None:
+def _against_chance(linted: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable) -> None:
     """A gate at chance lets a model through that guesses."""
-    chance = desk.place.defaults.chance
+    chance = linted.place.defaults.chance
     bar = entry.value if gate.design == "paired" else gate.threshold
     if chance is None or bar is None or rule.sign * (bar - chance) > 0:
         return
     what = "reference" if gate.design == "paired" else "threshold"
     side = "at or below" if rule.higher_is_better else "at or above"
-    desk.say("error", "chance", f"the {what} {bar:.6g} is {side} chance ({chance:g}): a model that guesses passes", entry)
+    linted.say("error", "chance", f"the {what} {bar:.6g} is {side} chance ({chance:g}): a model that guesses passes", entry)
 
 
 # ---- where it comes from ---------------------------------------------------------------------------------------------
 
 
-def _runs(desk: LintedFile, entry: Entry) -> None:
+def _runs(linted: LintedFile, entry: Entry) -> None:
     if entry.runs is None or entry.deterministic:
         return
     if entry.runs < ENOUGH_RUNS:
         runs = f"{entry.runs} {'run' if entry.runs == 1 else 'runs'} on record"
-        desk.say(
+        linted.say(
             "warning", "few-runs", f"{runs} and not marked as deterministic: a single lucky run makes every later run look worse", entry
         )
 
 
-def _age(desk: LintedFile, entry: Entry) -> None:
+def _age(linted: LintedFile, entry: Entry) -> None:
     if entry.recorded is None:
         return
     try:
         when = datetime.fromisoformat(entry.recorded).date()
     except ValueError:
-        desk.say("warning", "recorded", f"recorded {entry.recorded!r} is not a date", entry)
+        linted.say("warning", "recorded", f"recorded {entry.recorded!r} is not a date", entry)
         return
-    days = (desk.today - when).days
-    if desk.policy.stale_days is not None and days > desk.policy.stale_days:
-        desk.say("warning", "stale", f"recorded {days:,} days ago; the policy's stale_days is {desk.policy.stale_days:,}", entry)
+    days = (linted.today - when).days
+    if linted.policy.stale_days is not None and days > linted.policy.stale_days:
+        linted.say("warning", "stale", f"recorded {days:,} days ago; the policy's stale_days is {linted.policy.stale_days:,}", entry)
     elif days < -1:  # a day of grace: the date of another time zone
-        desk.say("warning", "recorded", f"recorded on {when}, which is in the future", entry)
+        linted.say("warning", "recorded", f"recorded on {when}, which is in the future", entry)
 
 
-def _provenance(desk: LintedFile) -> None:
+def _provenance(linted: LintedFile) -> None:
     """Who, when, on which commit and why: refused where the policy asks for it, else counted once for the file."""
-    bare = [(entry, missing) for entry in desk.file.entries if (missing := [name for name in PROVENANCE if getattr(entry, name) is None])]
-    if desk.policy.require_provenance:
+    bare = [(entry, missing) for entry in linted.file.entries if (missing := [name for name in PROVENANCE if getattr(entry, name) is None])]
+    if linted.policy.require_provenance:
         for entry, missing in bare:
-            desk.say("error", "provenance", f"{', '.join(missing)} missing, which the policy requires", entry)
+            linted.say("error", "provenance", f"{', '.join(missing)} missing, which the policy requires", entry)
     elif bare:
         names = [name for name in PROVENANCE if any(name in missing for _, missing in bare)]
-        desk.say("note", "provenance", f"{_some([entry for entry, _ in bare])}: {', '.join(names)} missing")
+        linted.say("note", "provenance", f"{_some([entry for entry, _ in bare])}: {', '.join(names)} missing")
 
 
 def _some(entries: list[Entry]) -> str:

@@ -48,7 +48,7 @@ COUNTED = ("n", "answered", "unextracted", "truncated", "empty", "refused", "err
 
 
 def answered(
-    held: RunSession,
+    session: RunSession,
     output: Path | None,
     *,
     spec: Mapping[str, Any] | None,
@@ -56,80 +56,86 @@ def answered(
     config: str | os.PathLike[str] | None,
 ) -> Evaluation:
     """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
-    warnings = [*held.prepared.warnings, *(said for model in held.models for said in getattr(model, "warnings", ()))]
-    told = [AnswerSummary.of(rows, price) for rows, price in zip(held.rows, held.wish.price, strict=True)]
-    failed = sum(each.errors for each in told)
-    silent = [each.n > 0 and each.errors == each.n for each in told]  # models without an answer: there is nothing to judge them by
-    nothing = all(silent) or (any(silent) and held.limit is None)
-    if failed and (held.wish.missing == "error" or (held.wish.missing == "drop" and nothing)):
-        raise _failed(held, told, failed)
-    paths = rows_paths(output, len(held.models))
+    warnings = [*session.prepared.warnings, *(said for model in session.models for said in getattr(model, "warnings", ()))]
+    summaries = [AnswerSummary.of(rows, price) for rows, price in zip(session.rows, session.options.price, strict=True)]
+    failed = sum(each.errors for each in summaries)
+    silent = [each.n > 0 and each.errors == each.n for each in summaries]  # models without an answer: there is nothing to judge them by
+    nothing = all(silent) or (any(silent) and session.limit is None)
+    if failed and (session.options.missing == "error" or (session.options.missing == "drop" and nothing)):
+        raise _failed(session, summaries, failed)
+    paths = rows_paths(output, len(session.models))
     for place, path in enumerate(paths):
         if path is not None:
-            write_run(path, held.rows[place], _notes(held, place, told[place]))
-    if output is not None and not held.goes_on:
+            write_run(path, session.rows[place], _notes(session, place, summaries[place]))
+    if output is not None and not session.goes_on:
         journal_path(output).unlink(missing_ok=True)
-    if failed and held.wish.missing == "wrong":
-        _refuse_unknown_worst(held)
+    if failed and session.options.missing == "wrong":
+        _refuse_unknown_worst(session)
     where = {"directory": directory, "config": config}
-    read = [_source(rows, held.prepared.scorer.sums) for rows in held.rows]
-    several = held.bench is not None and held.bench.shared is not None
-    together = judged_together(held, [_stopped(held, place, {}) for place in range(1, len(held.models))]) if several else None
-    verdict = None if several else _verdict(held, read, spec, where, told)
+    read = [_source(rows, session.prepared.scorer.sums) for rows in session.rows]
+    several = session.baseline is not None and session.baseline.shared is not None
+    together = judged_together(session, [_stopped(session, place, {}) for place in range(1, len(session.models))]) if several else None
+    verdict = None if several else _verdict(session, read, spec, where, summaries)
     models = tuple(
         Answered(
-            name=held.names[place],
+            name=session.names[place],
             output=None if paths[place] is None else str(paths[place]),
-            counts={**counts_of(told[place]), **({"wasted": held.asked.wasted} if held.asked is not None and not place else {})},
-            usage=_usage(told[place]),
-            asked_of=asked_of(held.models[place]),
-            measurement=_measured(held, place, read[place]),
+            counts={**counts_of(summaries[place]), **({"wasted": session.asked.wasted} if session.asked is not None and not place else {})},
+            usage=_usage(summaries[place]),
+            asked_of=asked_of(session.models[place]),
+            measurement=_measured(session, place, read[place]),
         )
-        for place in range(len(held.models))
+        for place in range(len(session.models))
     )
     comparison = None
-    if len(models) == 2 and not held.watches:
+    if len(models) == 2 and not session.watches:
         found = compare(
             *read,
-            metric=held.prepared.task.metric,
-            missing=held.wish.missing,
-            names=list(held.names),
-            range=_range(held),
-            higher_is_better=held.higher_is_better if held.prepared.quantity.direction_of_scores else None,
-            prior_scale=held.wish.prior_scale,
+            metric=session.prepared.task.metric,
+            missing=session.options.missing,
+            names=list(session.names),
+            range=_range(session),
+            higher_is_better=session.higher_is_better if session.prepared.quantity.direction_of_scores else None,
+            prior_scale=session.options.prior_scale,
         )
         comparison = found if isinstance(found, Comparison) else None
     return Evaluation(
-        task=held.prepared.task.name,
-        n=held.items,
-        available=len(held.prepared.cases),
-        repeats=held.wish.repeats,
+        task=session.prepared.task.name,
+        n=session.items,
+        available=len(session.prepared.cases),
+        repeats=session.options.repeats,
         models=models,
-        stopping=_stopping(held, verdict) if together is None else together.stopping,
-        limit=None if held.limit is None else held.limit.to_dict(),
+        stopping=_stopping(session, verdict) if together is None else together.stopping,
+        limit=None if session.limit is None else session.limit.to_dict(),
         verdict=verdict,
         candidates=together,
         comparison=comparison,
-        conclusion=_conclusion(held, verdict) if together is None else calls_of(held).words,
+        conclusion=_conclusion(session, verdict) if together is None else calls_of(session).words,
         warnings=tuple(dict.fromkeys(warnings)),
-        signature=_sign(held),
-        missing=held.wish.missing,
+        signature=_sign(session),
+        missing=session.options.missing,
     )
 
 
-def counts_of(told: AnswerSummary) -> dict[str, int]:
+def counts_of(summary: AnswerSummary) -> dict[str, int]:
     """How many of each kind; n is all that were asked."""
-    return {**{name: getattr(told, name) for name in COUNTED}, "retries": told.retries}
+    return {**{name: getattr(summary, name) for name in COUNTED}, "retries": summary.retries}
 
 
-def _usage(told: AnswerSummary) -> dict[str, Any]:
-    return {"tokens_in": told.tokens_in, "tokens_out": told.tokens_out, "untold": told.untold, **(told.seconds or {}), "cost": told.cost}
+def _usage(summary: AnswerSummary) -> dict[str, Any]:
+    return {
+        "tokens_in": summary.tokens_in,
+        "tokens_out": summary.tokens_out,
+        "untold": summary.untold,
+        **(summary.seconds or {}),
+        "cost": summary.cost,
+    }
 
 
-def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> DataError:
-    asked = sum(each.n for each in told)
+def _failed(session: RunSession, summaries: Sequence[AnswerSummary], failed: int) -> DataError:
+    asked = sum(each.n for each in summaries)
     kinds: dict[str, int] = {}
-    for rows in held.rows:
+    for rows in session.rows:
         for row in rows:
             if row["error"] is not None:
                 kinds[row["error"]] = kinds.get(row["error"], 0) + 1
@@ -141,53 +147,53 @@ def _failed(held: RunSession, told: Sequence[AnswerSummary], failed: int) -> Dat
         got=f"{failed:,} of {asked:,} failed ({shown})",
         need="a score for every item" if unscored else "an answer to every item",
         hint=again
-        + ("; missing='drop' leaves them out" if held.wish.missing == "error" else "")
+        + ("; missing='drop' leaves them out" if session.options.missing == "error" else "")
         + "; missing='wrong' counts them as wrong",
     )
 
 
-def _refuse_unknown_worst(held: RunSession) -> None:
+def _refuse_unknown_worst(session: RunSession) -> None:
     """Scores beyond 0 and 1 without a declared range: what an item without an answer is worth has to be said in the task."""
-    up = held.prepared.quantity.scores_up(held.higher_is_better)
-    scores = [np.array([row["score"] for row in rows if row["score"] is not None], float) for rows in held.rows]
-    if held.prepared.quantity.mean_of_scores and worst_score(scores, held.prepared.span, higher_is_better=up) is None:
+    up = session.prepared.quantity.scores_up(session.higher_is_better)
+    scores = [np.array([row["score"] for row in rows if row["score"] is not None], float) for rows in session.rows]
+    if session.prepared.quantity.mean_of_scores and worst_score(scores, session.prepared.span, higher_is_better=up) is None:
         raise unknown_worst(higher_is_better=up, hint=RANGE_IN_TASK)
 
 
-def _notes(held: RunSession, place: int, told: AnswerSummary) -> RunNotes:
+def _notes(session: RunSession, place: int, summary: AnswerSummary) -> RunNotes:
     stopping: dict[str, Any] | None = None
-    watch = held.watch_of(place)
+    watch = session.watch_of(place)
     if isinstance(watch, UntilDecided):
-        stopping = {"plan": watch.plan.to_dict(), "looked": watch.looked, "last": held.counted[place] == len(held.askable)}
-        stopping["reference"] = None if len(held.models) > 1 or held.bench is None else held.bench.entry.items
-        if held.bench is not None and held.bench.shared is not None:
-            stopping["candidates"] = {"alpha": held.bench.shared, "names": list(held.names[1:])}
+        stopping = {"plan": watch.plan.to_dict(), "looked": watch.looked, "last": session.counted[place] == len(session.askable)}
+        stopping["reference"] = None if len(session.models) > 1 or session.baseline is None else session.baseline.entry.items
+        if session.baseline is not None and session.baseline.shared is not None:
+            stopping["candidates"] = {"alpha": session.baseline.shared, "names": list(session.names[1:])}
         if watch.plan.stopping is not None:
             stopping["rule"] = watch.rule.plan()
             stopping["looks"] = [noted_look(look) for look in watch.rule.looks]
     elif isinstance(watch, UntilNarrow):
         stopping = {"width": watch.width, "looked": watch.looked}
-    if held.limit is not None and held.is_open(place):
-        stopping = {**(stopping or {}), "ended": held.limit.to_dict()}
-    if held.suite is not None:
-        stopping = {**(stopping or {}), "suite": dict(held.suite)}
+    if session.limit is not None and session.is_open(place):
+        stopping = {**(stopping or {}), "ended": session.limit.to_dict()}
+    if session.suite is not None:
+        stopping = {**(stopping or {}), "suite": dict(session.suite)}
     return RunNotes(
-        task=held.prepared.task.name,
-        model=held.names[place],
-        metric=held.prepared.task.metric,
-        protocol=held.prepared.protocol,
-        seed=held.prepared.task.seed,
-        order=held.prepared.order if held.strata is None else "hash/k",
-        n=held.counted[place],
-        available=len(held.prepared.cases),
-        repeats=held.wish.repeats,
-        ratio=held.prepared.scorer.sums,
-        range=None if (ends := _range(held)) is None else list(ends),
-        counts=counts_of(told),
+        task=session.prepared.task.name,
+        model=session.names[place],
+        metric=session.prepared.task.metric,
+        protocol=session.prepared.protocol,
+        seed=session.prepared.task.seed,
+        order=session.prepared.order if session.strata is None else "hash/k",
+        n=session.counted[place],
+        available=len(session.prepared.cases),
+        repeats=session.options.repeats,
+        ratio=session.prepared.scorer.sums,
+        range=None if (ends := _range(session)) is None else list(ends),
+        counts=counts_of(summary),
         stopping=stopping,
         steelyard=__version__,
-        rule=dict(held.prepared.task.rule),
-        asked_of=asked_of(held.models[place]),
+        rule=dict(session.prepared.task.rule),
+        asked_of=asked_of(session.models[place]),
     )
 
 
@@ -208,16 +214,16 @@ def _source(rows: Sequence[Mapping[str, Any]], sums: tuple[str, str] | None) -> 
 # ---- measuring ---------------------------------------------------------------------------------------------------------
 
 
-def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
+def _measured(session: RunSession, place: int, read: Source) -> Measurement | None:
     """The metric of a model. After a stop that depended on the answers, its interval is one that holds whenever one stops."""
-    prepared = held.prepared
-    missing = held.wish.missing
+    prepared = session.prepared
+    missing = session.options.missing
     more: dict[str, Any] = {"range": prepared.task.range} if prepared.task.range is not None else {}
     if prepared.quantity.direction_of_scores:
-        more["higher_is_better"] = held.higher_is_better
+        more["higher_is_better"] = session.higher_is_better
     if prepared.scorer.sums is not None:
         return measure(read, metric=prepared.task.metric, missing=missing, **{name: more[name] for name in more if name != "range"})
-    watch = held.watch_of(place)
+    watch = session.watch_of(place)
     if watch is None:
         return measure(read, metric=prepared.task.metric, missing=missing, **more)
     outside = watch.outside if isinstance(watch, UntilDecided) else None
@@ -227,15 +233,15 @@ def _measured(held: RunSession, place: int, read: Source) -> Measurement | None:
         if isinstance(watch, UntilNarrow):
             low, high = watch.interval  # the very one that was narrow enough
         else:
-            found_scores = scores_by_item(held, place)
+            found_scores = scores_by_item(session, place)
             if not found_scores:
                 return None
-            weights = {row["id"]: row.get(WEIGHT, 1.0) for row in held.rows[place]}
+            weights = {row["id"]: row.get(WEIGHT, 1.0) for row in session.rows[place]}
             worth = np.array([prepared.worth(score) for score in found_scores.values()])
             low, high = _interval(worth, np.array([weights[key] for key in found_scores]), ends)
         interval = Interval(low=low, high=high, confidence_level=LEVEL, side="two", method="betting-sequence")
     if outside is not None and "range" in more:
-        more["range"] = _widened(more["range"], held.rows[place])
+        more["range"] = _widened(more["range"], session.rows[place])
     settings = settle(missing=missing, **more)
     metrics = [parse(prepared.task.metric)]
     found = measure_source(read, None, metrics, settings, Warnings(), (), None, {}, finish=lambda row: _with_interval(row, interval))
@@ -264,12 +270,12 @@ def _interval(scores: FloatArray, weight: FloatArray, ends: tuple[float, float])
     return low, min(high, ends[1])
 
 
-def scores_by_item(held: RunSession, place: int) -> dict[str, float]:
+def scores_by_item(session: RunSession, place: int) -> dict[str, float]:
     """The mean score of each item of a model over its repeats, in order."""
     by: dict[str, list[float]] = {}
-    worst = held.worst
-    for row in held.rows[place]:
-        if row["score"] is not None or held.wish.missing == "wrong":
+    worst = session.worst
+    for row in session.rows[place]:
+        if row["score"] is not None or session.options.missing == "wrong":
             by.setdefault(row["id"], []).append(worst if row["score"] is None else float(row["score"]))
     return {key: sum(scores) / len(scores) for key, scores in by.items()}
 
@@ -277,59 +283,59 @@ def scores_by_item(held: RunSession, place: int) -> dict[str, float]:
 # ---- judging -----------------------------------------------------------------------------------------------------------
 
 
-def _range(held: RunSession) -> tuple[float, float] | None:
+def _range(session: RunSession) -> tuple[float, float] | None:
     """Of the scores, where the task or its scorer says it and the metric is their mean."""
-    return held.prepared.span if held.prepared.quantity.mean_of_scores else None
+    return session.prepared.span if session.prepared.quantity.mean_of_scores else None
 
 
 def _verdict(
-    held: RunSession,
+    session: RunSession,
     read: Sequence[Source],
     spec: Mapping[str, Any] | None,
     where: Mapping[str, Any],
-    told: Sequence[AnswerSummary],
+    summaries: Sequence[AnswerSummary],
 ) -> Verdict | None:
-    bench = held.bench
-    if bench is None:
+    baseline = session.baseline
+    if baseline is None:
         return None
-    if isinstance(held.watch, UntilDecided):
-        stopped = _stopped(held, len(held.models) - 1, dict(spec or {}))
+    if isinstance(session.watch, UntilDecided):
+        stopped = _stopped(session, len(session.models) - 1, dict(spec or {}))
         if stopped is None:
             return None
         verdict = stopped
-    elif len(held.models) == 2 or isinstance(held.watch, UntilNarrow):
+    elif len(session.models) == 2 or isinstance(session.watch, UntilNarrow):
         return None
-    elif held.limit is not None:
-        unjudged = _unfinished(held, bench, read[0], spec)
+    elif session.limit is not None:
+        unjudged = _unfinished(session, baseline, read[0], spec)
         if unjudged is None:
             return None
         verdict = unjudged
     else:
         verdict = check(
             read[0],
-            task=held.prepared.task.name,
-            model=bench.model,
+            task=session.prepared.task.name,
+            model=baseline.model,
             spec=spec,
-            protocol=comparable(held.prepared.protocol, held.wish.unmatched),
-            unmatched=held.wish.unmatched,
-            missing=held.wish.missing,
-            range=_range(held),
-            otherwise=held.prepared.task.rule,
+            protocol=comparable(session.prepared.protocol, session.options.unmatched),
+            unmatched=session.options.unmatched,
+            missing=session.options.missing,
+            range=_range(session),
+            otherwise=session.prepared.task.rule,
             **where,
-            **{name: value for name, value in held.wish.rule.items() if value is not None},
+            **{name: value for name, value in session.options.rule.items() if value is not None},
         )
-    return watch_rates(verdict, bench.entry, counts_of(told[-1])) if len(held.models) == 1 else verdict
+    return watch_rates(verdict, baseline.entry, counts_of(summaries[-1])) if len(session.models) == 1 else verdict
 
 
-def _stopped(held: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict | None:
+def _stopped(session: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict | None:
     """The verdict of the model at this place by the rule that it was watched by; None where a limit came before the first item."""
-    watch, bench = held.watch_of(place), held.bench
+    watch, baseline = session.watch_of(place), session.baseline
     assert isinstance(watch, UntilDecided)
-    assert bench is not None
-    limit = held.limit if held.is_open(place) else None
+    assert baseline is not None
+    limit = session.limit if session.is_open(place) else None
     if limit is None and not watch.looked:
         raise DataError(
-            f"No item has an answer of both {held.names[0]!r} and {held.names[place]!r}.",
+            f"No item has an answer of both {session.names[0]!r} and {session.names[place]!r}.",
             got="no item with both answers",
             need="items that both have answered",
             hint="look at the errors of both in their rows",
@@ -337,97 +343,97 @@ def _stopped(held: RunSession, place: int, spec: Mapping[str, Any]) -> Verdict |
     seen = watch.series(None if limit is not None else watch.looked[-1])
     if not seen.ids:
         return None
-    warnings = Warnings(bench.warnings)
+    warnings = Warnings(baseline.warnings)
     ended = None if limit is None else limit.to_dict()
     verdict = written(
-        found_of(watch.rule, seen, watch.plan, bench.rule, bench.unit, warnings, ended=ended),
-        bench.rule,
+        found_of(watch.rule, seen, watch.plan, baseline.rule, baseline.unit, warnings, ended=ended),
+        baseline.rule,
         warnings,
-        task=held.prepared.task.name,
-        model=bench.model if len(held.models) == 1 else held.names[place],
+        task=session.prepared.task.name,
+        model=baseline.model if len(session.models) == 1 else session.names[place],
         spec=spec,
-        entry=bench.entry,
-        scale=bench.scale,
+        entry=baseline.entry,
+        scale=baseline.scale,
     )
-    return verdict if len(held.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=held.names[0]))
+    return verdict if len(session.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=session.names[0]))
 
 
-def _unfinished(held: RunSession, bench: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:
+def _unfinished(session: RunSession, baseline: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:
     """The verdict of a run that a limit ended, and that was planned for all items: inconclusive, with what was seen."""
-    assert held.limit is not None
-    worth = {key: held.prepared.worth(score) for key, score in scores_by_item(held, 0).items()}
-    found_now = _measured(held, 0, read) if worth else None
+    assert session.limit is not None
+    worth = {key: session.prepared.worth(score) for key, score in scores_by_item(session, 0).items()}
+    found_now = _measured(session, 0, read) if worth else None
     if found_now is None or found_now.estimate is None:
         return None
     series = None
-    if bench.past is not None and bench.metric.stoppable:
-        both = {key: bench.past[bench.key(key)] for key in worth if bench.key(key) in bench.past}
+    if baseline.past is not None and baseline.metric.stoppable:
+        both = {key: baseline.past[baseline.key(key)] for key in worth if baseline.key(key) in baseline.past}
         values = np.array([[was, worth[key]] for key, was in both.items()]).reshape(-1, 2)
         if len(both):
             series = PairedSeries(ids=tuple(both), reference=values[:, 0], candidate=values[:, 1], group=(None,) * len(both))
     found = unfinished(
         series,
-        bench.rule,
-        bench.unit,
-        n=held.items,
-        available=len(held.prepared.cases),
+        baseline.rule,
+        baseline.unit,
+        n=session.items,
+        available=len(session.prepared.cases),
         value=found_now.estimate,
-        reference=bench.entry.value,
-        flips=held.prepared.scorer.right_or_wrong and held.wish.repeats == 1 and bench.one_answer,
-        ended=held.limit.to_dict(),
+        reference=baseline.entry.value,
+        flips=session.prepared.scorer.right_or_wrong and session.options.repeats == 1 and baseline.one_answer,
+        ended=session.limit.to_dict(),
     )
     return written(
         found,
-        bench.rule,
-        bench.warnings,
-        task=held.prepared.task.name,
-        model=bench.model,
+        baseline.rule,
+        baseline.warnings,
+        task=session.prepared.task.name,
+        model=baseline.model,
         spec=dict(spec or {}),
-        entry=bench.entry,
-        scale=bench.scale,
+        entry=baseline.entry,
+        scale=baseline.scale,
     )
 
 
-def _stopping(held: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:
-    if isinstance(held.watch, UntilNarrow):
-        used, there = held.items, len(held.prepared.cases)
+def _stopping(session: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:
+    if isinstance(session.watch, UntilNarrow):
+        used, there = session.items, len(session.prepared.cases)
         return {
-            **held.watch.facts(),
-            "decision": "narrow enough" if held.decided else ENDED if held.limit is not None else "exhausted",
+            **session.watch.facts(),
+            "decision": "narrow enough" if session.decided else ENDED if session.limit is not None else "exhausted",
             "n_used": used,
             "n_saved": there - used,
         }
     return None if verdict is None else verdict.details.stopping
 
 
-def _conclusion(held: RunSession, verdict: Verdict | None) -> str:
-    used, there = held.items, len(held.prepared.cases)
-    if held.limit is not None:
-        more = " The same command with a higher limit continues from there." if held.output is not None and held.goes_on else ""
-        return f"Asked {used:,} of {there:,} items, not all: {held.limit.words}.{more}"
-    if isinstance(held.watch, UntilNarrow):
-        unjudged = "" if held.bench is None else " No verdict: a run until a width only measures."
-        if held.decided:
+def _conclusion(session: RunSession, verdict: Verdict | None) -> str:
+    used, there = session.items, len(session.prepared.cases)
+    if session.limit is not None:
+        more = " The same command with a higher limit continues from there." if session.output is not None and session.goes_on else ""
+        return f"Asked {used:,} of {there:,} items, not all: {session.limit.words}.{more}"
+    if isinstance(session.watch, UntilNarrow):
+        unjudged = "" if session.baseline is None else " No verdict: a run until a width only measures."
+        if session.decided:
             left = f"{there - used:,} were not asked"
-            return f"Reached an interval width of {held.watch.width:g} after {used:,} of {there:,} items; {left}.{unjudged}"
-        return f"Asked all {there:,} items; the interval is still wider than {held.watch.width:g}.{unjudged}"
-    if verdict is not None and isinstance(held.watch, UntilDecided):
+            return f"Reached an interval width of {session.watch.width:g} after {used:,} of {there:,} items; {left}.{unjudged}"
+        return f"Asked all {there:,} items; the interval is still wider than {session.watch.width:g}.{unjudged}"
+    if verdict is not None and isinstance(session.watch, UntilDecided):
         return f"Asked {used:,} of {there:,} items and saved the other {there - used:,}." if used < there else f"Asked all {there:,} items."
-    if verdict is None and held.bench is None:
-        why = "run with against none" if held.against == NOBODY else f"no reference for {held.names[0]!r}"
+    if verdict is None and session.baseline is None:
+        why = "run with against none" if session.against == NOBODY else f"no reference for {session.names[0]!r}"
         return f"Asked {used:,} items. No verdict: {why}."
     return f"Asked {used:,} items."
 
 
-def _sign(held: RunSession) -> str:
+def _sign(session: RunSession) -> str:
     return signature.write(
         {
-            "task": held.prepared.task.name,
-            "model": list(held.names) if len(held.names) > 1 else held.names[0],
-            "metric": held.prepared.task.metric,
-            "n": held.items,
-            "repeats": held.wish.repeats if held.wish.repeats > 1 else None,
-            "seed": held.prepared.task.seed,
-            "missing": None if held.wish.missing == "error" else held.wish.missing,
+            "task": session.prepared.task.name,
+            "model": list(session.names) if len(session.names) > 1 else session.names[0],
+            "metric": session.prepared.task.metric,
+            "n": session.items,
+            "repeats": session.options.repeats if session.options.repeats > 1 else None,
+            "seed": session.prepared.task.seed,
+            "missing": None if session.options.missing == "error" else session.options.missing,
         }
     )

@@ -69,10 +69,10 @@ class Baseline:
         return outcomes.hash_id(item) if self.hashed else item
 
 
-def bench_of(
+def baseline_of(
     prepared: Prepared,
     name: str,
-    wish: RunOptions,
+    options: RunOptions,
     *,
     against: str | None,
     must: bool,
@@ -99,13 +99,13 @@ def bench_of(
             raise
         return None
     warnings = Warnings()
-    rule = settle_rule(wish.rule, match.entry, place.defaults, warnings)
+    rule = settle_rule(options.rule, match.entry, place.defaults, warnings)
     warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
     # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
     check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), Warnings())
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
-    bench = Baseline(
+    baseline = Baseline(
         place=place,
         model=entry.model,
         entry=entry,
@@ -116,34 +116,34 @@ def bench_of(
         unit=1.0,
     )
     if recorded is None:
-        return bench
+        return baseline
     past = outcomes.to_items(recorded)
-    scale, unit = scale_of(rule, bench.metric, [past], entry)
-    bench = replace(bench, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
-    _refuse_strangers([bench.key(case.id) for case in prepared.cases], set(recorded.keys), wish.unmatched)
+    scale, unit = scale_of(rule, baseline.metric, [past], entry)
+    baseline = replace(baseline, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
+    _refuse_strangers([baseline.key(case.id) for case in prepared.cases], set(recorded.keys), options.unmatched)
     if prepared.task.writes_labels:
         refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
-    check_protocol(match.entry, place, comparable(prepared.protocol, wish.unmatched), warnings)
+    check_protocol(match.entry, place, comparable(prepared.protocol, options.unmatched), warnings)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
-    bench = replace(bench, past=_past(past, bench.metric), groups=groups)
-    if bench.past is None or not wish.decided:
-        return bench
-    answers, right_or_wrong = stored_answers(past, bench.metric), _zero_one(item_values(past, bench.metric))
+    baseline = replace(baseline, past=_past(past, baseline.metric), groups=groups)
+    if baseline.past is None or not options.decided:
+        return baseline
+    answers, right_or_wrong = stored_answers(past, baseline.metric), _zero_one(item_values(past, baseline.metric))
     scores = not (right_or_wrong and prepared.scorer.right_or_wrong)
     return replace(
-        bench,
-        stored=_ends(past, bench.metric),
+        baseline,
+        stored=_ends(past, baseline.metric),
         right_or_wrong=right_or_wrong,
         answers=answers,
-        apart=answers_apart(past, bench.metric) if scores and answers.fewest > 1 else None,
+        apart=answers_apart(past, baseline.metric) if scores and answers.fewest > 1 else None,
         record=outcomes.digest(recorded),
     )
 
 
-def direction_of(bench: Baseline | None, prepared: Prepared, config: str | os.PathLike[str] | None) -> bool:
+def direction_of(baseline: Baseline | None, prepared: Prepared, config: str | os.PathLike[str] | None) -> bool:
     """Whether a high number of the metric is good: by what the run is judged by, else by the configuration, the task or the metric."""
-    if bench is not None:
-        return bench.rule.higher_is_better
+    if baseline is not None:
+        return baseline.rule.higher_is_better
     said = locate(prepared.task.name, None, config, otherwise=prepared.task.rule).defaults.higher_is_better
     return is_better_higher(prepared.task.metric) if said is None else bool(said)
 
@@ -209,12 +209,12 @@ def _refuse_strangers(ids: Sequence[str], known: set[str], unmatched: str) -> No
     )
 
 
-def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
+def beside(prepared: Prepared, names: Sequence[str], options: RunOptions, config: str | os.PathLike[str] | None) -> Baseline:
     """Models asked side by side: the first is the reference of all others, which share alpha, and nothing is on record."""
     place = locate(prepared.task.name, None, config, otherwise=prepared.task.rule)
     entry = Entry(model=names[0], value=None, value_key=prepared.task.metric)
     warnings = Warnings()
-    rule = settle_rule(wish.rule, entry, place.defaults, warnings)
+    rule = settle_rule(options.rule, entry, place.defaults, warnings)
     candidates = len(names) - 1
     metric = parse(prepared.task.metric)
     within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
@@ -232,9 +232,9 @@ def beside(prepared: Prepared, names: Sequence[str], wish: RunOptions, config: s
     )
 
 
-def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPlan:
+def plan_of(baseline: Baseline, prepared: Prepared, options: RunOptions) -> StoppingPlan:
     """The plan of stopping, fixed before the first look."""
-    rule, cases = bench.rule, prepared.cases
+    rule, cases = baseline.rule, prepared.cases
     if rule.relative:
         refuse_relative(rule, "A run with until='decided'")
     if rule.theta is None:
@@ -251,15 +251,15 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
             need="a theta above the margin",
             hint="lower the margin, or run all items: then theta may be the margin itself",
         )
-    if not bench.metric.stoppable:
+    if not baseline.metric.stoppable:
         raise UsageError(
-            f"A run cannot stop early by {bench.metric.name}, a metric of the whole table; it must be right or wrong, or the mean "
+            f"A run cannot stop early by {baseline.metric.name}, a metric of the whole table; it must be right or wrong, or the mean "
             "of a score.",
             got="a metric of the whole table",
             need="right or wrong, or the mean of a score",
         )
     groups = [case.group for case in cases if case.group is not None]
-    if not groups and bench.groups is not None and any(group is not None for group in bench.groups.values()):
+    if not groups and baseline.groups is not None and any(group is not None for group in baseline.groups.values()):
         raise UsageError(
             "The reference has groups and the task names none, so the run cannot stop early.",
             got="a reference whose items lie in groups, and a task that does not know them",
@@ -273,78 +273,81 @@ def plan_of(bench: Baseline, prepared: Prepared, wish: RunOptions) -> StoppingPl
             need="whole groups",
             hint="whole_groups = true in the task, or leave the group out",
         )
-    span, said = _range(bench, prepared)
+    span, said = _range(baseline, prepared)
     plan = StoppingPlan(
-        kind=wish.kind,
-        theta=rule.theta / bench.unit,
+        kind=options.kind,
+        theta=rule.theta / baseline.unit,
         alpha=rule.alpha,
         beta=rule.beta,
-        margin=rule.margin / bench.unit,
-        looks=wish.looks,
-        every=wish.every,
+        margin=rule.margin / baseline.unit,
+        looks=options.looks,
+        every=options.every,
         n_max=len(cases),
-        right_or_wrong=prepared.scorer.right_or_wrong and bench.right_or_wrong,
-        one_answer=bench.one_answer and wish.repeats == 1,
+        right_or_wrong=prepared.scorer.right_or_wrong and baseline.right_or_wrong,
+        one_answer=baseline.one_answer and options.repeats == 1,
         groups=len(set(groups)) if groups else None,
         largest_group=max(Counter(groups).values()) if groups else None,
-        discordance=wish.discordance,
+        discordance=options.discordance,
         score_range=span,
         range_from=said,
-        answers=1 if bench.answers is None else bench.answers.fewest,
-        record=bench.record,
+        answers=1 if baseline.answers is None else baseline.answers.fewest,
+        record=baseline.record,
     ).settled()
-    strata = _strata(plan, bench, prepared, wish)
+    strata = _strata(plan, baseline, prepared, options)
     if strata is not None:
-        _, limit = strata.order(hash_fractions([case.id for case in cases], prepared.task.seed), _flags(bench, prepared))
+        _, limit = strata.order(hash_fractions([case.id for case in cases], prepared.task.seed), _flags(baseline, prepared))
         plan = replace(plan, strata=strata, limit=limit)
-    _warn(plan, bench)
+    _warn(plan, baseline)
     return plan
 
 
-def _flags(bench: Baseline, prepared: Prepared) -> list[bool]:
+def _flags(baseline: Baseline, prepared: Prepared) -> list[bool]:
     """Of each case, whether its answers on record waver."""
-    assert bench.answers is not None
-    return [bench.answers.variance[bench.key(case.id)] > 0 for case in prepared.cases]
+    assert baseline.answers is not None
+    return [baseline.answers.variance[baseline.key(case.id)] > 0 for case in prepared.cases]
 
 
-def wavering_ids(bench: Baseline, prepared: Prepared) -> frozenset[str]:
+def wavering_ids(baseline: Baseline, prepared: Prepared) -> frozenset[str]:
     """The ids of the cases whose answers on record waver."""
-    return frozenset(case.id for case, wavers in zip(prepared.cases, _flags(bench, prepared), strict=True) if wavers)
+    return frozenset(case.id for case, wavers in zip(prepared.cases, _flags(baseline, prepared), strict=True) if wavers)
 
 
-def in_order(prepared: Prepared, bench: Baseline, strata: WaveringStrata) -> Prepared:
+def in_order(prepared: Prepared, baseline: Baseline, strata: WaveringStrata) -> Prepared:
     """The cases in the order of their hash over the factor of their stratum."""
-    places, _ = strata.order(hash_fractions([case.id for case in prepared.cases], prepared.task.seed), _flags(bench, prepared))
+    places, _ = strata.order(hash_fractions([case.id for case in prepared.cases], prepared.task.seed), _flags(baseline, prepared))
     return replace(prepared, cases=tuple(prepared.cases[place] for place in places.tolist()))
 
 
-def _strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions) -> WaveringStrata | None:
+def _strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options: RunOptions) -> WaveringStrata | None:
     """The strata by which wavering items are asked more often; None where that is not wanted, not possible, or gains nothing."""
-    if wish.strata == "none":
+    if options.strata == "none":
         return None
-    obstacle, hint = _no_strata(plan, bench, prepared)
+    obstacle, hint = _no_strata(plan, baseline, prepared)
     if obstacle:
-        if wish.strata is not None:
+        if options.strata is not None:
             raise UsageError(
-                f"strata={wish.strata!r} cannot be used: {obstacle}.", got=f"strata={wish.strata!r}, but {obstacle}", need=hint, hint=hint
+                f"strata={options.strata!r} cannot be used: {obstacle}.",
+                got=f"strata={options.strata!r}, but {obstacle}",
+                need=hint,
+                hint=hint,
             )
         return None
-    assert bench.answers is not None
+    assert baseline.answers is not None
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    variance = [bench.answers.variance[bench.key(case.id)] / width**2 for case in prepared.cases]
+    variance = [baseline.answers.variance[baseline.key(case.id)] / width**2 for case in prepared.cases]
     found = strata_of(variance, plan.answers, theta=(plan.theta - plan.margin) / width, alpha=plan.alpha, beta=plan.beta)
     if found.factor > 1:
         return found
-    if found.wavering and wish.strata is not None:
-        bench.warnings.add(
+    if found.wavering and options.strata is not None:
+        baseline.warnings.add(
             f"all items are asked alike: the {found.wavering:,} wavering items of {plan.n_max:,} would run out too soon, or gain nothing"
         )
     return None
 
 
-def _no_strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> tuple[str, str]:
+def _no_strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared) -> tuple[str, str]:
     """What keeps a run from asking wavering items more often, and what to do about it; empty where nothing does."""
-    if bench.live or bench.answers is None:
+    if baseline.live or baseline.answers is None:
         return "models are asked side by side, and nothing is on record", "leave strata= out"
     if plan.answers < FEWEST_ANSWERS:
         many = "one answer" if plan.answers == 1 else f"{plan.answers} answers"
@@ -360,17 +363,17 @@ def _no_strata(plan: StoppingPlan, bench: Baseline, prepared: Prepared) -> tuple
     return "", ""
 
 
-def _range(bench: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
+def _range(baseline: Baseline, prepared: Prepared) -> tuple[tuple[float, float] | None, str | None]:
     """The range of scores and where it comes from: the task, else the scorer, else the lowest and the highest score on record."""
     if prepared.span is not None:
         return prepared.span, "scorer" if prepared.scorer.span is not None and prepared.span == prepared.scorer.span else "task"
-    known = bench.stored is not None and bench.stored[0] < bench.stored[1]
-    return (bench.stored, "record") if known else (None, None)
+    known = baseline.stored is not None and baseline.stored[0] < baseline.stored[1]
+    return (baseline.stored, "record") if known else (None, None)
 
 
-def _warn(plan: StoppingPlan, bench: Baseline) -> None:
+def _warn(plan: StoppingPlan, baseline: Baseline) -> None:
     """What is known before the first question."""
-    warnings = bench.warnings
+    warnings = baseline.warnings
     if plan.range_from == "record" and plan.score_range is not None and RULES[plan.taken].of_range:
         low, high = plan.score_range
         warnings.add(
@@ -386,11 +389,11 @@ def _warn(plan: StoppingPlan, bench: Baseline) -> None:
         return
     if plan.rule().look(np.zeros(plan.limit or plan.n_max), last=True) != "pass":
         warnings.add(
-            f"{plan.n_max:,} items cannot rule out a theta of {plan.theta * bench.unit:g} even if no answer changes: without gains the run "
-            "ends undecided or with a regression (more items, or a larger theta)"
+            f"{plan.n_max:,} items cannot rule out a theta of {plan.theta * baseline.unit:g} even if no answer changes: without gains the "
+            "run ends undecided or with a regression (more items, or a larger theta)"
         )
         return
-    theta, margin = (f"{drop * bench.unit:g}" for drop in (plan.theta, plan.margin))
+    theta, margin = (f"{drop * baseline.unit:g}" for drop in (plan.theta, plan.margin))
     few = f"for a theta of {theta}" if not plan.margin else f"to tell a theta of {theta} from a margin of {margin}"
     often = "a run often ends" if not plan.margin else "a run that has lost about as much often ends"
     warnings.add(

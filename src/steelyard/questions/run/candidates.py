@@ -37,37 +37,37 @@ class CallsMade:
         return f"{calls}." if self.limit is None else f"{calls}: {self.limit}."
 
 
-def calls_of(held: RunSession) -> CallsMade:
+def calls_of(session: RunSession) -> CallsMade:
     """The calls of a run: every model, item and repeat is one."""
-    repeats = held.wish.repeats
+    repeats = session.options.repeats
     return CallsMade(
-        used=sum(held.counted) * repeats,
-        available=len(held.prepared.cases) * repeats * len(held.models),
-        of_baseline=held.counted[0] * repeats,
-        limit=None if held.limit is None else held.limit.words,
+        used=sum(session.counted) * repeats,
+        available=len(session.prepared.cases) * repeats * len(session.models),
+        of_baseline=session.counted[0] * repeats,
+        limit=None if session.limit is None else session.limit.words,
     )
 
 
-def judged_together(held: RunSession, verdicts: Sequence[Verdict | None]) -> Suite:
+def judged_together(session: RunSession, verdicts: Sequence[Verdict | None]) -> Suite:
     """One verdict of all candidates: a regression if one is worse, a pass if all have passed, otherwise inconclusive."""
-    bench = held.bench
-    assert bench is not None
-    assert bench.shared is not None
-    found = [_not_seen(held, place) if each is None else each for place, each in enumerate(verdicts, 1)]
+    baseline = session.baseline
+    assert baseline is not None
+    assert baseline.shared is not None
+    found = [_not_seen(session, place) if each is None else each for place, each in enumerate(verdicts, 1)]
     kinds = [each.verdict for each in found]
     outcome = next((kind for kind in ("regression", "inconclusive") if kind in kinds), "pass")
     named = [each.model for each in found if each.verdict == "regression"]
-    calls = calls_of(held)
+    calls = calls_of(session)
     return Suite(
         verdict=outcome,
         correction=CORRECTION,
-        alpha=bench.shared,
+        alpha=baseline.shared,
         verdicts=tuple(found),
-        rows=tuple(_row(each, bench.shared) for each in found),
-        name=held.prepared.task.name,
-        conclusion=_conclusion(found, outcome, held.names[0], calls),
+        rows=tuple(_row(each, baseline.shared) for each in found),
+        name=session.prepared.task.name,
+        conclusion=_conclusion(found, outcome, session.names[0], calls),
         stopping={
-            "rule": {"rule": "candidates", "alpha": bench.shared, "alpha_each": bench.rule.alpha, "baseline": held.names[0]},
+            "rule": {"rule": "candidates", "alpha": baseline.shared, "alpha_each": baseline.rule.alpha, "baseline": session.names[0]},
             "decision": outcome,
             "named": named,
             "pooled": None,
@@ -75,10 +75,10 @@ def judged_together(held: RunSession, verdicts: Sequence[Verdict | None]) -> Sui
             "calls_available": calls.available,
             "calls_saved": calls.saved,
             "calls_baseline": calls.of_baseline,
-            "limit": None if held.limit is None else held.limit.to_dict(),
-            "tasks": [_facts(held, place) for place in range(1, len(held.models))],
+            "limit": None if session.limit is None else session.limit.to_dict(),
+            "tasks": [_facts(session, place) for place in range(1, len(session.models))],
         },
-        signature=signature.write({"n": len(found), "correction": CORRECTION, "alpha": bench.shared}),
+        signature=signature.write({"n": len(found), "correction": CORRECTION, "alpha": baseline.shared}),
     )
 
 
@@ -99,15 +99,15 @@ def _row(verdict: Verdict, alpha: float) -> dict[str, Any]:
     }
 
 
-def _facts(held: RunSession, place: int) -> Mapping[str, Any]:
-    watch = held.watch_of(place)
+def _facts(session: RunSession, place: int) -> Mapping[str, Any]:
+    watch = session.watch_of(place)
     assert isinstance(watch, UntilDecided)
     looks = watch.rule.looks
     last: Mapping[str, Any] = looks[-1] if looks else {}
     return {
-        "task": held.names[place],
-        "n": held.counted[place],
-        "available": len(held.prepared.cases),
+        "task": session.names[place],
+        "n": session.counted[place],
+        "available": len(session.prepared.cases),
         "alpha": watch.plan.alpha,
         "lambda": last.get("lambda"),
         "needed": last.get("needed"),
@@ -115,24 +115,24 @@ def _facts(held: RunSession, place: int) -> Mapping[str, Any]:
     }
 
 
-def _not_seen(held: RunSession, place: int) -> Verdict:
+def _not_seen(session: RunSession, place: int) -> Verdict:
     """Of a candidate that a limit ended before any item had both answers."""
-    assert held.bench is not None
-    assert held.limit is not None
-    rule = held.bench.rule
+    assert session.baseline is not None
+    assert session.limit is not None
+    rule = session.baseline.rule
     return Verdict(
         verdict="inconclusive",
-        task=held.prepared.task.name,
-        model=held.names[place],
+        task=session.prepared.task.name,
+        model=session.names[place],
         metric=rule.metric,
-        scale=held.bench.scale,
+        scale=session.baseline.scale,
         design="paired",
         n=0,
         alpha=rule.alpha,
         beta=rule.beta,
         theta=rule.theta,
         spec={},
-        conclusion=f"not decided: {held.limit.words}.",
+        conclusion=f"not decided: {session.limit.words}.",
     )
 
 

@@ -96,7 +96,7 @@ class TaskUnderWay:
     @property
     def calls(self) -> int:
         """Answers that count: every item of this task, as often as it is asked."""
-        return self.course.items * self.course.wish.repeats
+        return self.course.items * self.course.options.repeats
 
 
 @dataclass(slots=True, kw_only=True)
@@ -201,10 +201,10 @@ def decided_suite(
         say_before([task.course for task in tasks], progress)
         for place, task in enumerate(tasks):
             task.watch.look = _looking(rule, place)
-        held = SuiteCourse(asked=asked, tasks=tasks, rule=rule)
-        held.follow()
-        held.finish()
-    return _answer(held)
+        suite = SuiteCourse(asked=asked, tasks=tasks, rule=rule)
+        suite.follow()
+        suite.finish()
+    return _answer(suite)
 
 
 def _looking(rule: SuiteStopping, place: int) -> Any:
@@ -282,7 +282,7 @@ def _steps(guard: AskedCheck, asked: AskedSuite, budget: Budget, progress: Watch
     own = {name: value for name, value in dict(guard.run or {}).items() if name != "until"}
     said = guard.options
     rule = {name: said.get(name) for name in ("theta", "margin", "beta", "scale")}
-    wish = settle_run(
+    options = settle_run(
         until="decided",
         stopping=own.get("stopping"),
         looks=own.get("looks"),
@@ -303,7 +303,7 @@ def _steps(guard: AskedCheck, asked: AskedSuite, budget: Budget, progress: Watch
     return steps_of(
         own["task"],
         [own["model"]],
-        wish,
+        options,
         {name: own[name] for name in OF_MODEL if name in own},
         data=own.get("data"),
         seed=own.get("seed"),
@@ -332,23 +332,23 @@ def _as_task(task: TaskUnderWay) -> SuiteTask:
 # ---- the answer --------------------------------------------------------------------------------------------------------------
 
 
-def _answer(held: SuiteCourse) -> Suite:
-    rule, asked = held.rule, held.asked
-    verdicts = [_verdict(task, held) for task in held.tasks]
+def _answer(suite: SuiteCourse) -> Suite:
+    rule, asked = suite.rule, suite.asked
+    verdicts = [_verdict(task, suite) for task in suite.tasks]
     decision = "regression" if rule.worse else rule.decision  # a limit ends the asking, and undoes nothing
     outcome = {"regression": "regression", "pass": "pass"}.get(decision, "inconclusive")
-    used, there = (sum(each) for each in zip(*((task.calls, _all(task)) for task in held.tasks), strict=True))
+    used, there = (sum(each) for each in zip(*((task.calls, _all(task)) for task in suite.tasks), strict=True))
     pooled = next((look for look in reversed(rule.looks) if look["pooled"] is not None), None)
     stopping = {
         "rule": rule.plan(),
         "decision": decision,
-        "named": [held.tasks[place].name for place in rule.named],
+        "named": [suite.tasks[place].name for place in rule.named],
         "pooled": None if pooled is None else {"lambda": pooled["pooled"], "needed": pooled["pooled_needed"], "worse": rule.pooled_worse},
         "calls": used,
         "calls_available": there,
         "calls_saved": there - used,
-        "limit": None if held.limit is None else held.limit.to_dict(),
-        "tasks": [_task_facts(task) for task in held.tasks],
+        "limit": None if suite.limit is None else suite.limit.to_dict(),
+        "tasks": [_task_facts(task) for task in suite.tasks],
         "looks": [{name: look[name] for name in OF_LOOK} for look in rule.looks],
     }
     rows = [
@@ -364,7 +364,7 @@ def _answer(held: SuiteCourse) -> Suite:
             "counts_as": verdict.verdict,
             "waiver": None,
         }
-        for task, verdict in zip(held.tasks, verdicts, strict=True)
+        for task, verdict in zip(suite.tasks, verdicts, strict=True)
     ]
     return Suite(
         verdict=outcome,
@@ -373,7 +373,7 @@ def _answer(held: SuiteCourse) -> Suite:
         verdicts=tuple(verdicts),
         rows=tuple(rows),
         name=asked.name,
-        conclusion=_conclusion(held, outcome, stopping),
+        conclusion=_conclusion(suite, outcome, stopping),
         stopping=stopping,
         warnings=tuple(asked.warnings),
         signature=signature.write({"n": len(verdicts), "correction": SEQUENTIAL, "alpha": asked.alpha}),
@@ -381,7 +381,7 @@ def _answer(held: SuiteCourse) -> Suite:
 
 
 def _all(task: TaskUnderWay) -> int:
-    return len(task.course.prepared.cases) * task.course.wish.repeats
+    return len(task.course.prepared.cases) * task.course.options.repeats
 
 
 def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
@@ -398,25 +398,25 @@ def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
     }
 
 
-def _verdict(task: TaskUnderWay, held: SuiteCourse) -> Verdict:
+def _verdict(task: TaskUnderWay, suite: SuiteCourse) -> Verdict:
     found = task.found.verdict if task.found is not None else None
     if found is not None:
         return _tiered(found, task)
-    bench, plan = task.course.bench, task.watch.plan
-    assert bench is not None
-    why = held.limit.words if held.limit is not None else f"the suite was decided first, by {held.decided_by}"
+    baseline, plan = task.course.baseline, task.watch.plan
+    assert baseline is not None
+    why = suite.limit.words if suite.limit is not None else f"the suite was decided first, by {suite.decided_by}"
     return _tiered(
         Verdict(
             verdict="inconclusive",
             task=task.course.prepared.task.name,
-            model=bench.model,
+            model=baseline.model,
             metric=task.course.prepared.task.metric,
-            scale=bench.scale,
+            scale=baseline.scale,
             design="paired",
             n=0,
             alpha=plan.alpha,
             beta=plan.beta,
-            theta=plan.theta * bench.unit,
+            theta=plan.theta * baseline.unit,
             spec=dict(task.guard.options.get("spec") or {}),
             conclusion=f"not asked: {why}.",
         ),
@@ -428,28 +428,28 @@ def _tiered(verdict: Verdict, task: TaskUnderWay) -> Verdict:
     return replace(verdict, tier=task.guard.tier)
 
 
-def _conclusion(held: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> str:
+def _conclusion(suite: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> str:
     used, there = facts["calls"], facts["calls_available"]
     calls = f"{used:,} of {there:,} calls" + (f", {there - used:,} saved" if there > used else "")
-    many = len(held.tasks)
+    many = len(suite.tasks)
     if outcome == "regression":
         named = facts["named"]
         shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
         how = f"Worse: {shown}." if named else "Worse together: some task dropped, but no single task can be named."
-        if held.limit is None:
+        if suite.limit is None:
             return f"{how} Decided after {calls}."
-        still = sum(task.watch.rule.decision == "continue" for task in held.tasks)
-        return f"{how} Ended after {calls}: {held.limit.words}. Left open: {still:,} of {many:,} tasks."
-    if held.limit is not None:
-        return f"Not decided after {calls}: {held.limit.words}."
+        still = sum(task.watch.rule.decision == "continue" for task in suite.tasks)
+        return f"{how} Ended after {calls}: {suite.limit.words}. Left open: {still:,} of {many:,} tasks."
+    if suite.limit is not None:
+        return f"Not decided after {calls}: {suite.limit.words}."
     if outcome == "pass":
-        higher = held.tasks[0].course.bench
+        higher = suite.tasks[0].course.baseline
         worse = WORSENING[True if higher is None else higher.rule.higher_is_better]
-        levels = {task.watch.plan.beta for task in held.tasks}
+        levels = {task.watch.plan.beta for task in suite.tasks}
         level = f"level {1 - levels.pop():g}" if len(levels) == 1 else "level 1 - beta"
         return f"Every one of {many} tasks rules out a {worse} of its theta, at {level}. Decided after {calls}."
-    beyond = [f"in {task.name} {task.watch.outside.words}" for task in held.tasks if task.watch.outside is not None]
-    out = [task.name for task in held.tasks if task.watch.outside is None and task.watch.rule.decision != "pass"]
+    beyond = [f"in {task.name} {task.watch.outside.words}" for task in suite.tasks if task.watch.outside is not None]
+    out = [task.name for task in suite.tasks if task.watch.outside is None and task.watch.rule.decision != "pass"]
     if out:
         beyond.append(f"{', '.join(out[:3])}{' and more' if len(out) > 3 else ''} ran out of items")
     return f"Not decided after {calls}: {'; '.join(beyond)}."

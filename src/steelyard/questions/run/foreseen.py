@@ -27,14 +27,14 @@ class CannotForesee(Exception):
 
 
 def foreseen(
-    plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions, models: int = 1
+    plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options: RunOptions, models: int = 1
 ) -> tuple[dict[str, Any] | None, str | None]:
     """The design, and the calls of runs in which nothing changed and in which theta was lost; or None, and why they cannot be foreseen.
 
     Of several candidates it is one that lost theta. Calls are those of all models together.
     """
     try:
-        found = _design(plan, bench, prepared, wish, models)
+        found = _design(plan, baseline, prepared, options, models)
     except CannotForesee as why:
         return None, str(why)
     except UsageError as fault:
@@ -43,23 +43,23 @@ def foreseen(
     each = 2 if models == 2 else 1  # items of the baseline are calls as well; of several candidates they are counted already
     return {
         "rule": plan.taken,
-        "answers": None if bench.live else plan.answers,
+        "answers": None if baseline.live else plan.answers,
         "models": models,
         "factor": None if plan.strata is None else plan.strata.factor,
         "churn_assumed": CHURN if assumes else None,
-        "theta": plan.theta * bench.unit,
+        "theta": plan.theta * baseline.unit,
         "healthy": _told(found.healthy, each),
         "dropped": _told(found.dearest, each),
     }, None
 
 
-def _design(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOptions, models: int) -> RunDesign:
+def _design(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options: RunOptions, models: int) -> RunDesign:
     if plan.groups is not None:
         raise CannotForesee("items lie in groups, and how much groups vary from run to run is not known beforehand")
     if not RULES[plan.taken].foreseen:
         raise CannotForesee(f"runs that stop by {plan.taken!r} are not foreseen")
-    if wish.repeats > 1:
-        raise CannotForesee(f"every item is asked {wish.repeats} times, and runs are foreseen by single answers")
+    if options.repeats > 1:
+        raise CannotForesee(f"every item is asked {options.repeats} times, and runs are foreseen by single answers")
     rates = (plan.theta, plan.alpha, plan.beta)
     rest: dict[str, Any] = {"margin": plan.margin, "step": plan.every, "pool": plan.n_max}
     if plan.right_or_wrong and plan.answers == 1:
@@ -70,26 +70,26 @@ def _design(plan: StoppingPlan, bench: Baseline, prepared: Prepared, wish: RunOp
         if models > 2:
             raise CannotForesee("with a margin, several candidates are not foreseen together")
         return one_answer(plan.theta, CHURN, *rates[1:], **rest, binding=plan.binding, paths=PATHS if not plan.margin else RUNS)
-    if bench.live:
+    if baseline.live:
         raise CannotForesee("nothing is on record that says how much the scores of one item vary from run to run")
-    if plan.answers < 2 or bench.answers is None or bench.past is None:
+    if plan.answers < 2 or baseline.answers is None or baseline.past is None:
         raise CannotForesee(
             "one answer to each item is on record, which does not say how much scores vary from run to run (record a second run)"
         )
-    keys = [bench.key(case.id) for case in prepared.cases]
+    keys = [baseline.key(case.id) for case in prepared.cases]
     rest |= {"strata": plan.strata, "reach": plan.limit, "runs": RUNS}
     if plan.right_or_wrong:
-        many = [bench.answers.many[key] for key in keys]
-        better = [bench.past[key] if bench.rule.sign > 0 else 1 - bench.past[key] for key in keys]
+        many = [baseline.answers.many[key] for key in keys]
+        better = [baseline.past[key] if baseline.rule.sign > 0 else 1 - baseline.past[key] for key in keys]
         items = recorded_answers([round(mean * n) for mean, n in zip(better, many, strict=True)], many)
         return answers_on_record(items, *rates, **rest)
-    if plan.score_range is None or bench.apart is None:
+    if plan.score_range is None or baseline.apart is None:
         raise CannotForesee("the range of scores is not known")
     low, high = plan.score_range
-    mean = float(np.mean([bench.past[key] for key in keys]))
-    x = bench.rule.sign * np.concatenate([bench.apart[key] for key in keys])
-    wavering = np.concatenate([np.full(len(bench.apart[key]), bench.answers.variance[key] > 0) for key in keys])
-    return scores_on_record(x, (low, high), mean if bench.rule.sign > 0 else low + high - mean, *rates, wavering=wavering, **rest)
+    mean = float(np.mean([baseline.past[key] for key in keys]))
+    x = baseline.rule.sign * np.concatenate([baseline.apart[key] for key in keys])
+    wavering = np.concatenate([np.full(len(baseline.apart[key]), baseline.answers.variance[key] > 0) for key in keys])
+    return scores_on_record(x, (low, high), mean if baseline.rule.sign > 0 else low + high - mean, *rates, wavering=wavering, **rest)
 
 
 def _told(ends: Operating, each: int) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_nowhere_to_keep, refuse_unknown, whole
 from steelyard.options.run import DRY_RUN, EVERY, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
 from steelyard.questions.run.answer import asked_of
-from steelyard.questions.run.baseline import NOBODY, Baseline, bench_of, beside, direction_of, in_order, plan_of, wavering_ids
+from steelyard.questions.run.baseline import NOBODY, Baseline, baseline_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.output import check_output
 from steelyard.questions.run.session import LEVEL, RANGE_IN_TASK, RunSession, UntilDecided, UntilNarrow, Watch
@@ -39,20 +39,20 @@ def dry_run_of(
     prepared: Prepared,
     models: Sequence[Model],
     names: Sequence[str],
-    wish: RunOptions,
+    options: RunOptions,
     *,
     judged: str | None,
     expected: tuple[Mapping[str, Any] | None, str | None] = (None, None),
     told_before: Sequence[str] = (),
 ) -> DryRun:
     """What the run would do, from the prompts as they would be sent."""
-    each = len(prepared.cases) * wish.repeats
+    each = len(prepared.cases) * options.repeats
     texts = all(case.messages is not None or isinstance(case.input, str) for case in prepared.cases)
-    tokens_in = sum(-(-_characters(case) // CHARACTERS) for case in prepared.cases) * wish.repeats if texts else None
+    tokens_in = sum(-(-_characters(case) // CHARACTERS) for case in prepared.cases) * options.repeats if texts else None
     limit = next((int(prepared.task.sampling[name]) for name in LIMITS if name in prepared.task.sampling), None)
     tokens_out = None if limit is None else limit * each
     told: list[dict[str, Any]] = []
-    for model, name, price in zip(models, names, wish.price, strict=True):
+    for model, name, price in zip(models, names, options.price, strict=True):
         cost = None
         if price is not None and tokens_in is not None:
             cost = (tokens_in * price.input + (tokens_out or 0) * price.output) / PER
@@ -62,8 +62,8 @@ def dry_run_of(
     return DryRun(
         task=prepared.task.name,
         n=len(prepared.cases),
-        repeats=wish.repeats,
-        calls=each * many if wish.max_calls is None else min(each * many, wish.max_calls),
+        repeats=options.repeats,
+        calls=each * many if options.max_calls is None else min(each * many, options.max_calls),
         prompt=_prompt(prepared.cases[0]),
         tokens_in=None if tokens_in is None else tokens_in * many,
         tokens_out=None if tokens_out is None else tokens_out * many,
@@ -71,7 +71,7 @@ def dry_run_of(
         cost=sum(costs) if costs and None not in costs else None,
         judge_calls=each * many if isinstance(prepared.scorer, Judge) else 0,
         judged_by=judged if many == 1 else None,
-        stops_early=wish.decided or wish.width is not None,
+        stops_early=options.decided or options.width is not None,
         expected=None if expected[0] is None else _with_cost(expected[0], costs, each * many),
         unforeseen=expected[1],
         warnings=tuple(
@@ -187,7 +187,7 @@ def run(
             refuse_answers_without_rows(output)
     if not models:
         raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
-    wish = settle_run(
+    options = settle_run(
         until=until,
         stopping=stopping,
         looks=looks,
@@ -211,8 +211,8 @@ def run(
     if seed is not None:
         whole("seed", seed, least=0)
     if len(models) > 1:
-        _refuse_beside(len(models), wish, against, spec)
-    elif wish.width is not None and against not in (None, NOBODY):
+        _refuse_beside(len(models), options, against, spec)
+    elif options.width is not None and against not in (None, NOBODY):
         raise UsageError(
             f"against={against!r} is about a verdict, and a run until a width only measures.",
             got="against= and until='width=...'",
@@ -222,7 +222,7 @@ def run(
     steps = steps_of(
         task,
         models,
-        wish,
+        options,
         asking,
         data=data,
         seed=seed,
@@ -269,13 +269,13 @@ def say_before(courses: Sequence[RunSession], progress: Watcher | None) -> None:
         return
     known: dict[str, list[str]] = {}
     for course in courses:
-        if isinstance(course.watch, UntilDecided) and course.bench is not None:
-            for sentence in course.bench.warnings:
+        if isinstance(course.watch, UntilDecided) and course.baseline is not None:
+            for sentence in course.baseline.warnings:
                 known.setdefault(sentence, []).append(course.prepared.task.name)
     progress.beginning(known)
 
 
-def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Mapping[str, Any] | None) -> None:
+def _refuse_beside(models: int, options: RunOptions, against: str | None, spec: Mapping[str, Any] | None) -> None:
     """What several models that are asked side by side cannot have."""
     many = "two models" if models == 2 else f"{models} models"
     if against is not None or spec:
@@ -285,14 +285,14 @@ def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Map
             got=f"{what} and {many}",
             need="one model, or no reference",
         )
-    if wish.width is not None:
+    if options.width is not None:
         raise UsageError(
             "until='width=...' needs one model.",
             got=f"until='width=...' and {many}",
             need="one model",
             hint="until='decided' compares two or more",
         )
-    if models > 2 and not wish.decided:
+    if models > 2 and not options.decided:
         raise UsageError(
             "Three models or more need until='decided': the first is the baseline of the others.",
             got=f"{many} that answer all items",
@@ -304,7 +304,7 @@ def _refuse_beside(models: int, wish: RunOptions, against: str | None, spec: Map
 def steps_of(
     task: Any,
     models: Sequence[Any],
-    wish: RunOptions,
+    options: RunOptions,
     asking: Mapping[str, Any],
     *,
     data: Any,
@@ -321,66 +321,66 @@ def steps_of(
     """A run that stops before the first question, after every look and before its rows are written; whoever drives it may end it there."""
     apart = for_each(models, asking)
     directory, config = where["directory"], where["config"]
-    prepared = prepare(task, data=data, n=wish.n, seed=seed)
+    prepared = prepare(task, data=data, n=options.n, seed=seed)
     refuse_unheard(models, prepared.scorer, asking)
-    if prepared.scorer.sums is not None and wish.missing == "wrong":
+    if prepared.scorer.sums is not None and options.missing == "wrong":
         raise UsageError(
             f"missing='wrong' has no meaning for the scorer {prepared.scorer.name}: an item without an answer has no sums.",
             got="missing='wrong'",
             need="missing='error' or 'drop'",
             hint="missing='drop' leaves such items out",
         )
-    budget = budget_of(wish, prepared, len(models)) if wish.limited else None
+    budget = budget_of(options, prepared, len(models)) if options.limited else None
     out = None if output is None else Path(output)
     check_output(out, len(models), [task, prepared.source, *models], directory or find_config(Path.cwd(), config).directory)
     refuse_other_run(rows_paths(out, len(models)), prepared.task.name, prepared.protocol["prompt"])
     with contextlib.ExitStack() as stack:
         asked = [
-            stack.enter_context(opened(model, prepared, concurrency=wish.concurrency, **own))
+            stack.enter_context(opened(model, prepared, concurrency=options.concurrency, **own))
             for model, own in zip(models, apart, strict=True)
         ]
         names = named(name, models, asked)
         if len(models) > 1:
-            bench: Baseline | None = beside(prepared, names, wish, config)
+            baseline: Baseline | None = beside(prepared, names, options, config)
         else:
-            bench = bench_of(prepared, names[0], wish, against=against, must=wish.decided or verdict, spec=spec, **where)
-        if verdict and not (wish.decided or (len(models) == 1 and wish.width is None)):
+            baseline = baseline_of(prepared, names[0], options, against=against, must=options.decided or verdict, spec=spec, **where)
+        if verdict and not (options.decided or (len(models) == 1 and options.width is None)):
             raise UsageError(
                 "This run is not judged.",
                 got="a run that is not judged",
                 need="a reference, or until='decided'",
                 hint="give a reference, or until='decided'",
             )
-        higher_is_better = direction_of(bench, prepared, config)
+        higher_is_better = direction_of(baseline, prepared, config)
         up = prepared.quantity.scores_up(higher_is_better)
-        if wish.missing == "wrong" and prepared.quantity.mean_of_scores and prepared.span is None and not up:
+        if options.missing == "wrong" and prepared.quantity.mean_of_scores and prepared.span is None and not up:
             raise unknown_worst(higher_is_better=False, hint=RANGE_IN_TASK)
-        if wish.unmatched == "drop" and bench is not None and bench.past is not None:
-            kept = tuple(case for case in prepared.cases if bench.key(case.id) in bench.past)
+        if options.unmatched == "drop" and baseline is not None and baseline.past is not None:
+            kept = tuple(case for case in prepared.cases if baseline.key(case.id) in baseline.past)
             prepared = replace(prepared, cases=kept)
-        watch = _as_begun(_watch(wish, bench, prepared), out, bench)
+        watch = _as_begun(_watch(options, baseline, prepared), out, baseline)
         watches = [] if watch is None else [watch]
-        if len(models) > 2 and isinstance(watch, UntilDecided) and bench is not None:
-            watches += [UntilDecided(watch.plan, bench.rule.sign) for _ in models[2:]]
-        if isinstance(watch, UntilDecided) and watch.plan.strata is not None and bench is not None:
-            prepared = in_order(prepared, bench, watch.plan.strata)
+        if len(models) > 2 and isinstance(watch, UntilDecided) and baseline is not None:
+            watches += [UntilDecided(watch.plan, baseline.rule.sign) for _ in models[2:]]
+        if isinstance(watch, UntilDecided) and watch.plan.strata is not None and baseline is not None:
+            prepared = in_order(prepared, baseline, watch.plan.strata)
         if dry_run:
             return dry_run_of(
                 prepared,
                 asked,
                 names,
-                wish,
-                judged=None if bench is None else bench.model,
-                expected=_expected(watch, bench, prepared, wish, len(models)),
-                told_before=() if bench is None or not wish.decided else tuple(bench.warnings),
+                options,
+                judged=None if baseline is None else baseline.model,
+                expected=_expected(watch, baseline, prepared, options, len(models)),
+                told_before=() if baseline is None or not options.decided else tuple(baseline.warnings),
             )
         course = RunSession(
             prepared=prepared,
             models=asked,
             names=names,
-            bench=bench,
+            baseline=baseline,
             watches=watches,
-            wish=wish,
+            options=options,
             higher_is_better=higher_is_better,
             against=against,
             budget=budget,
@@ -394,11 +394,11 @@ def steps_of(
     return answered(course, out, spec=spec, **where)
 
 
-def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
+def budget_of(options: RunOptions, prepared: Prepared, models: int) -> Budget:
     """What the run may take; a limit that cannot be kept is refused."""
-    budget = Budget(max_calls=wish.max_calls, max_cost=wish.max_cost)
-    budget.refuse_less_than(wish.repeats * models)
-    if wish.max_cost is not None and isinstance(prepared.scorer, Judge):
+    budget = Budget(max_calls=options.max_calls, max_cost=options.max_cost)
+    budget.refuse_less_than(options.repeats * models)
+    if options.max_cost is not None and isinstance(prepared.scorer, Judge):
         raise UsageError(
             "max_cost= cannot limit what a judge costs: its tokens have no price.",
             got="max_cost= and the scorer judge",
@@ -408,19 +408,19 @@ def budget_of(wish: RunOptions, prepared: Prepared, models: int) -> Budget:
     return budget
 
 
-def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watch | None:
-    if wish.decided:
-        assert bench is not None
-        if bench.past is None and not bench.live and bench.metric.stoppable:
+def _watch(options: RunOptions, baseline: Baseline | None, prepared: Prepared) -> Watch | None:
+    if options.decided:
+        assert baseline is not None
+        if baseline.past is None and not baseline.live and baseline.metric.stoppable:
             raise UsageError(
-                f"The reference of {bench.model!r} has no item outcomes, so the run cannot stop early against it.",
-                got=f"a reference of {bench.model!r} without the outcomes of single items",
+                f"The reference of {baseline.model!r} has no item outcomes, so the run cannot stop early against it.",
+                got=f"a reference of {baseline.model!r} without the outcomes of single items",
                 need="one that holds them",
                 hint="record a run of it with its items: steelyard record RUN",
             )
-        plan = plan_of(bench, prepared, wish)
-        return UntilDecided(plan, bench.rule.sign, frozenset() if plan.strata is None else wavering_ids(bench, prepared))
-    if wish.width is None:
+        plan = plan_of(baseline, prepared, options)
+        return UntilDecided(plan, baseline.rule.sign, frozenset() if plan.strata is None else wavering_ids(baseline, prepared))
+    if options.width is None:
         return None
     if not prepared.quantity.stoppable:
         raise UsageError(
@@ -436,23 +436,23 @@ def _watch(wish: RunOptions, bench: Baseline | None, prepared: Prepared) -> Watc
             need="their ends",
             hint="range = [0, 1] in the task",
         )
-    return UntilNarrow(wish.width, wish.every, prepared.span, 1 - LEVEL)
+    return UntilNarrow(options.width, options.every, prepared.span, 1 - LEVEL)
 
 
 def _expected(
-    watch: Watch | None, bench: Baseline | None, prepared: Prepared, wish: RunOptions, models: int
+    watch: Watch | None, baseline: Baseline | None, prepared: Prepared, options: RunOptions, models: int
 ) -> tuple[dict[str, Any] | None, str | None]:
     """What the run will probably take, or why that cannot be foreseen; neither of a run that asks all items."""
-    if not isinstance(watch, UntilDecided) or bench is None:
+    if not isinstance(watch, UntilDecided) or baseline is None:
         return None, None
     from steelyard.questions.run.foreseen import foreseen
 
-    return foreseen(watch.plan, bench, prepared, wish, models)
+    return foreseen(watch.plan, baseline, prepared, options, models)
 
 
-def _as_begun(watch: Watch | None, output: Path | None, bench: Baseline | None) -> Watch | None:
+def _as_begun(watch: Watch | None, output: Path | None, baseline: Baseline | None) -> Watch | None:
     """A run that 0.1.0 began with this very plan goes on by the rule that 0.1.0 would have taken."""
-    if not isinstance(watch, UntilDecided) or output is None or bench is None:
+    if not isinstance(watch, UntilDecided) or output is None or baseline is None:
         return watch
     earlier = watch.plan.as_earlier()
-    return UntilDecided(earlier, bench.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch
+    return UntilDecided(earlier, baseline.rule.sign) if begun_as(journal_path(output)).get("stopping") == earlier.to_dict() else watch

@@ -164,9 +164,9 @@ class RunSession:
     prepared: Prepared
     models: Sequence[Model]
     names: Sequence[str]
-    bench: Baseline | None
+    baseline: Baseline | None
     watches: Sequence[Watch]
-    wish: RunOptions
+    options: RunOptions
     higher_is_better: bool = True  # of the metric: by the reference, the configuration, the task or the metric itself
     against: str | None = None
     timeout: float | None = None  # seconds for a score
@@ -241,7 +241,7 @@ class RunSession:
             "protocol": {key: value for key, value in self.prepared.protocol.items() if key != "scorer.version"},
             "items": self.prepared.digest(),
             "models": [dict(model.identity) for model in self.models],
-            "repeats": self.wish.repeats,
+            "repeats": self.options.repeats,
             "seed": self.prepared.task.seed,
             "stopping": plan,
         }
@@ -257,7 +257,7 @@ class RunSession:
         self.output = output
         self.rows = [[] for _ in self.models]
         self._open = list(range(len(self.models)))
-        total = len(self.askable) * self.wish.repeats * len(self.models)
+        total = len(self.askable) * self.options.repeats * len(self.models)
         if self.budget is not None and self.budget.max_calls is not None:
             total = min(total, self.budget.max_calls)
         with contextlib.ExitStack() as stack:
@@ -268,11 +268,11 @@ class RunSession:
             cases = self.askable if self.budget is None and not self.stepwise else self._allowed()
             answers = stack.enter_context(
                 ask_all(
-                    interleaved(cases, self.wish.repeats, self._open, self.prepared.task.seed),
+                    interleaved(cases, self.options.repeats, self._open, self.prepared.task.seed),
                     self.models,
                     journal,
-                    concurrency=self.wish.concurrency,
-                    max_error_rate=self.wish.max_error_rate,
+                    concurrency=self.options.concurrency,
+                    max_error_rate=self.options.max_error_rate,
                     total=total,
                     ahead=self._ahead(),
                     after=after,
@@ -299,17 +299,17 @@ class RunSession:
     def _allowed(self) -> Iterator[Case | None]:
         """The cases, as far as the calls go; of a run that goes step by step, None where the next look is due."""
         for place, case in enumerate(self.askable):
-            while self.stepwise and place >= self.items + self.wish.every - self._since():
+            while self.stepwise and place >= self.items + self.options.every - self._since():
                 yield None
-            if self.budget is not None and not self.budget.begin(self.wish.repeats * len(self._open)):
+            if self.budget is not None and not self.budget.begin(self.options.repeats * len(self._open)):
                 return
-            self._sizes.append(self.wish.repeats * len(self._open))
+            self._sizes.append(self.options.repeats * len(self._open))
             yield case
 
     def _since(self) -> int:
         """Items since the last look, as far as they bring the next one nearer: a look may be due only where a group is complete."""
         since = max((watch.unlooked for _, watch in self._watching()), default=0)
-        return since if since < self.wish.every else self.wish.every - 1
+        return since if since < self.options.every else self.options.every - 1
 
     def _watching(self) -> list[tuple[int, Watch]]:
         """The watches that have not had enough, with the places of the models they watch."""
@@ -328,7 +328,7 @@ class RunSession:
 
     def _ahead(self) -> int | None:
         """How far to ask ahead: what an early end, or a cost limit, would waste is kept small."""
-        most = [self.wish.concurrency or model.concurrency for model in self.models]
+        most = [self.options.concurrency or model.concurrency for model in self.models]
         if self.budget is not None and self.budget.max_cost is not None:
             return max(1, sum(most))
         return None if self.watches else AHEAD * max(1, *most)
@@ -336,14 +336,14 @@ class RunSession:
     def _leave_out(self, place: int, cases: int) -> None:
         """What came after the last look is not a part of the run: the first item of the next group told that one was complete."""
         rows = self.rows[place]
-        del rows[len(rows) - cases * self.wish.repeats :]
+        del rows[len(rows) - cases * self.options.repeats :]
 
     def _count(self) -> None:
         """How many items each model was asked that count. The first of several models has no more of them than the last candidate."""
-        self.counted = [len(rows) // self.wish.repeats for rows in self.rows]
+        self.counted = [len(rows) // self.options.repeats for rows in self.rows]
         if self.decided and len(self.models) > len(self.watches):
             self.counted[0] = max(self.counted[1:])
-            del self.rows[0][self.counted[0] * self.wish.repeats :]
+            del self.rows[0][self.counted[0] * self.options.repeats :]
         self.items = max(self.counted)
 
     def _by_case(self, answers: Iterator[tuple[Ask, Answer]]) -> Iterator[tuple[Case, list[tuple[Ask, Answer]]]]:
@@ -351,7 +351,7 @@ class RunSession:
         held: list[tuple[Ask, Answer]] = []
         for one in answers:
             held.append(one)
-            if len(held) == (self._sizes[0] if self._sizes else self.wish.repeats * len(self.models)):
+            if len(held) == (self._sizes[0] if self._sizes else self.options.repeats * len(self.models)):
                 if self._sizes:
                     self._sizes.popleft()
                 yield held[0][0].case, held
@@ -363,7 +363,7 @@ class RunSession:
             answer, scored = self._scored(case, answer)
             row = row_of(ask, answer, scored, self.prepared.task)
             if self.budget is not None:
-                self.budget.spend([row], self.wish.price[ask.model])
+                self.budget.spend([row], self.options.price[ask.model])
             if ask.model not in self._open:  # let go of while this was under way
                 continue
             if isinstance(self.watch, UntilDecided) and self.strata is not None:
@@ -401,15 +401,15 @@ class RunSession:
                 if means[0] is None:
                     return
                 reference = self.prepared.worth(means[0])
-            elif self.bench is not None and self.bench.past is not None:
-                reference = self.bench.past[self.bench.key(case.id)]
+            elif self.baseline is not None and self.baseline.past is not None:
+                reference = self.baseline.past[self.baseline.key(case.id)]
             if candidate is not None:
                 watch.add(case, reference, self.prepared.worth(candidate))
 
     def _mean(self, case: Case, scores: Sequence[float | None]) -> float | None:
         """An item without an answer is no item to a rule: it ends the run, is left out (None), or counts as wrong, as was asked."""
-        there = [score if score is not None else self.worst for score in scores if score is not None or self.wish.missing == "wrong"]
-        if len(there) < len(scores) and self.wish.missing == "error":
+        there = [score if score is not None else self.worst for score in scores if score is not None or self.options.missing == "wrong"]
+        if len(there) < len(scores) and self.options.missing == "error":
             raise DataError(
                 f"Item {case.id!r} has no answer.",
                 got=f"no answer for item {case.id!r}",
