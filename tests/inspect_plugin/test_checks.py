@@ -16,7 +16,7 @@ import steelyard as sy
 from cases import every
 from steelyard import inspect_plugin
 from steelyard.errors import UsageError
-from steelyard.inspect_plugin import RunChecks, _refuse_wish, local_path
+from steelyard.inspect_plugin import RunChecks, _refuse_unknown_answer, local_path
 
 LOGS = Path(__file__).parents[1] / "read" / "logs" / "inspect"
 MODEL = "mockllm/model-b"
@@ -108,7 +108,7 @@ def test_local_logs_are_paths_or_file_urls(location: str, path: str) -> None:
 
 def test_a_wish_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="expected warn or fail, got 'fial'"):
-        _refuse_wish("fial")
+        _refuse_unknown_answer("fial")
 
 
 def test_the_exit_code_is_that_of_the_worst_verdict_and_output_is_not_lost() -> None:
