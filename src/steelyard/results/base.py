@@ -1,7 +1,9 @@
 """What every result is: a frozen value that says itself in plain values (`to_dict`) and is made from them again (`from_dict`).
 
 Both ways follow the fields of the dataclass, so that `X.from_dict(x.to_dict()) == x` for every kind without a line of its own. A field
-says where JSON differs: `said_as("metrics")` gives it another name there, `said_as(None)` leaves it out.
+says where JSON differs: `said_as("metrics")` gives it another name there, `said_as(None)` leaves it out, `said_apart(...)` says a part
+by keys beside one another. A kind that another answer is the core of (`AnswerWithin`) is told around that answer. What an earlier version
+wrote otherwise is put into today's keys by `_of_earlier`, before it is read.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -42,6 +44,21 @@ def said_as(name: str | None, **more: Any) -> Any:
     return field(metadata={"json": name}, compare=name is not None, **more)
 
 
+def said_apart(keys: Mapping[str, str], otherwise: Mapping[str, Any], **more: Any) -> Any:
+    """A part that JSON has no object for: each key of `keys` has one of its fields. `otherwise`: its other fields, and those not known."""
+    return field(metadata={"apart": dict(keys), "otherwise": dict(otherwise)}, **more)
+
+
+def one_of(known: Iterable[str], **more: Any) -> Any:
+    """A text field that is one of a few. What JSON has instead is refused when it is read."""
+    return field(metadata={"known": frozenset(known)}, **more)
+
+
+def answer_within(**more: Any) -> Any:
+    """A field of an `AnswerWithin` that may be the answer it is told around."""
+    return field(metadata={"json": None, "answer": True}, **more)
+
+
 class Plain:
     """A frozen dataclass with JSON both ways.
 
@@ -70,6 +87,12 @@ class Plain:
             given = getattr(self, name)
             if given is not None and not isinstance(given, Plain) and isinstance(given, Mapping):
                 object.__setattr__(self, name, cls.of(given))
+        for name, classes in about.several:
+            given = getattr(self, name)
+            if given and not (type(given) is tuple and all(isinstance(each, Plain) for each in given)):
+                object.__setattr__(
+                    self, name, tuple(each if isinstance(each, Plain) else fitting(classes, each).of(each) for each in given)
+                )
 
     if not TYPE_CHECKING:  # or every misspelt field would pass for one that was put off
 
@@ -91,7 +114,7 @@ class Plain:
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Self:
         """From what was found, by the keys of JSON. A key that is not known is a mistake of ours, and raises."""
-        unknown = sorted({*found} - {key for _, key, _ in _of(cls).said} - {*cls.ALSO})
+        unknown = sorted(found.keys() - _of(cls).keys)
         if unknown:
             raise TypeError(f"{cls.__name__} has no {', '.join(unknown)}")
         return cls.from_dict(found)
@@ -103,9 +126,13 @@ class Plain:
 
     def _said(self) -> Iterator[tuple[str, Any]]:
         """What JSON has of it: (key, value) of the fields in order, then of the properties beside them."""
-        for name, key, default in _of(type(self)).said:
+        about = _of(type(self))
+        for name, key, default in about.said:
             value = getattr(self, name)
-            if default is MISSING or not (value is default or value == default):
+            if name in about.apart:
+                value = getattr(value, about.apart[name][key], None)
+                yield key, None if value == "" else value
+            elif default is MISSING or not (value is default or value == default):
                 yield key, value
         for name in self.ALSO:
             yield name, getattr(self, name)
@@ -243,7 +270,12 @@ class Result(Plain, Displayable):
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """The answer that `to_dict` wrote, by this version or an earlier one."""
         cls.refuse_other(plain)
-        return filled(cls, plain)
+        return filled(cls, cls._of_earlier(plain))
+
+    @classmethod
+    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an earlier version wrote, in the keys of this one. Kinds whose JSON has changed say how."""
+        return plain
 
     @classmethod
     def refuse_other(cls, plain: Mapping[str, Any]) -> None:
@@ -256,6 +288,37 @@ class Result(Plain, Displayable):
             )
 
 
+class AnswerWithin(Result):
+    """A result around the answer that it came to: who knows how to read that answer reads it here as well.
+
+    JSON has the keys of the answer (without one, kind and schema alone) with the warnings of both, and the rest under its own kind.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _answer(self) -> Result | None:
+        """What it came to."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the answer, and under its own kind what goes around it."""
+        answer: dict[str, Any] = {"kind": self.KIND, "schema": self.SCHEMA, "warnings": [], "signature": self.signature}
+        if self._answer is not None:
+            answer |= self._answer.to_dict()
+        around = Plain.to_dict(self)
+        return {**answer, "warnings": [*answer["warnings"], *around["warnings"]], self.KIND: around}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote, by this version or an earlier one."""
+        plain = cls._of_earlier(plain)
+        around, kind, warnings = plain[cls.KIND], plain["kind"], list(plain["warnings"])
+        of_answer = warnings[: len(warnings) - len(around["warnings"])]
+        made = {name: found.from_dict({**plain, "warnings": of_answer}) for name, found in _of(cls).answers.items() if kind == found.KIND}
+        return filled(cls, around, **made)
+
+
 # ---- how fields are written and read ------------------------------------------------------------------------------------
 
 
@@ -263,7 +326,10 @@ def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
     """A value from what JSON has of its fields; `made` are fields that were made otherwise."""
     about = _of(cls)
     for name, key, needed in about.read:
-        if name not in made and key in plain:
+        if name in about.apart:
+            found = {field: value for said, field in about.apart[name].items() if (value := plain.get(said)) is not None}
+            made.setdefault(name, about.classes[name](**{**about.otherwise[name], **found}) if found else None)
+        elif name not in made and key in plain:
             value, way = plain[key], about.ways[name]
             made[name] = value if value is None or way is None else way(value)
         elif name not in made and needed:
@@ -292,17 +358,42 @@ class _Fields:
 
     def __init__(self, cls: Any) -> None:
         each = [(one, one.metadata.get("json", one.name)) for one in fields(cls)]
-        self.said = [(one.name, key, _left_out(cls, one)) for one, key in each if key is not None]  # (field, key, what JSON leaves out)
+        words = {one.name: str(one.type).removesuffix(" | None") for one, _ in each}
+        # Fields that JSON has no object for: key -> field of the part; and what else makes that part.
+        self.apart = {one.name: one.metadata["apart"] for one, _ in each if "apart" in one.metadata}
+        self.otherwise = {one.name: one.metadata["otherwise"] for one, _ in each if one.name in self.apart}
+        self.said = [  # (field, key, what JSON leaves out)
+            (one.name, said, _left_out(cls, one)) for one, key in each if key is not None for said in self.apart.get(one.name, (key,))
+        ]
         free = [(one.name, str(one.type)) for one, _ in each if "Mapping" in str(one.type) or "Any" in str(one.type)]
         self.free = [(name, words.startswith("tuple")) for name, words in free]  # what no class describes, and whether in a tuple
-        self.parts = [(one.name, CLASSES[word]) for one, _ in each if (word := str(one.type).removesuffix(" | None")) in CLASSES]
+        self.classes = {name: CLASSES[word] for name, word in words.items() if word in CLASSES}
+        self.parts = list(self.classes.items())
+        inside = {name: word[len("tuple[") : -len(", ...]")].split(" | ") for name, word in words.items() if word.startswith("tuple[")}
+        self.several = [(name, tuple(CLASSES[one] for one in kinds)) for name, kinds in inside.items() if CLASSES.keys() >= {*kinds}]
+        self.answers: dict[str, Any] = {one.name: self.classes[one.name] for one, _ in each if one.metadata.get("answer")}
         self.read = [(one.name, key, one.default is one.default_factory is MISSING) for one, key in each if key is not None]
+        self.known = {one.name: one.metadata["known"] for one, _ in each if "known" in one.metadata}
+        self.needed = {key for _, key, needed in self.read if needed}
+        self.keys = {key for _, key, _ in self.said} | {*cls.ALSO}
         self.cls = cls
 
     @cached_property
     def ways(self) -> dict[str, Callable[[Any], Any] | None]:
         """How a plain value that is not None becomes one of the field's type; None: as it is."""
-        return {name: _way(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
+        ways = {name: _way(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
+        return ways | {name: partial(_among, name, known) for name, known in self.known.items()}
+
+
+def _among(name: str, known: frozenset[str], value: str) -> str:
+    if value not in known:
+        raise ValueError(f"the {name} {value!r}")
+    return value
+
+
+def fitting(classes: tuple[type[Plain], ...], found: Mapping[str, Any]) -> type[Plain]:
+    """Which of several classes has all keys of what was found and needs no others; the last one, where a later version added keys."""
+    return next((each for each in classes if _of(each).needed <= found.keys() <= _of(each).keys), classes[-1])
 
 
 _FIELDS: dict[type, _Fields] = {}
@@ -323,7 +414,10 @@ def _left_out(cls: type[Plain], each: Field[Any]) -> Any:
 def _way(kind: Any) -> Callable[[Any], Any] | None:
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _way(next(each for each in inside if each is not NoneType))
+        kinds = tuple(each for each in inside if each is not NoneType)
+        if len(kinds) > 1 and all(isinstance(each, type) and issubclass(each, Plain) for each in kinds):
+            return lambda value: fitting(kinds, value).from_dict(value)
+        return _way(kinds[0])
     if origin is not tuple:
         made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
         return made

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, KINDS, Plain, Result, ResultPart, filled
+from steelyard.results.base import IF_ANY, AnswerWithin, Result, ResultPart, answer_within
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement
 from steelyard.results.verdict import EXIT, Suite, Verdict
@@ -32,7 +32,7 @@ class Answered(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Evaluation(Result):
+class Evaluation(AnswerWithin):
     """A model evaluated now, or several of them side by side. The verdict decides the exit code, where there is one.
 
     Of several candidates against one baseline, `candidates` is the suite of their verdicts, and there is no other verdict.
@@ -50,9 +50,9 @@ class Evaluation(Result):
     models: tuple[Answered, ...]
     stopping: Mapping[str, Any] | None = None
     limit: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of calls or cost, if one ended the run
-    verdict: Verdict | None = None
-    candidates: Suite | None = field(default=None, metadata=IF_ANY)
-    comparison: Comparison | None = None
+    verdict: Verdict | None = answer_within(default=None)
+    candidates: Suite | None = answer_within(default=None)
+    comparison: Comparison | None = answer_within(default=None)
 
     @property
     def measurement(self) -> Measurement | None:
@@ -96,30 +96,23 @@ class Evaluation(Result):
     def n_saved(self) -> int:
         return self.available - self.n
 
-    def to_dict(self) -> dict[str, Any]:
-        """The answer's own keys (a verdict, a suite, a comparison or a measurement), and what the run was under `run`."""
-        found = next((each for each in (self.judged, self.comparison, self.measurement) if each is not None), None)
-        answer: dict[str, Any] = {"kind": self.KIND, "schema": self.SCHEMA, "warnings": [], "signature": self.signature}
-        answer |= {} if found is None else found.to_dict()
-        run = {key: value for key, value in Plain.to_dict(self).items() if key not in ("verdict", "candidates", "comparison")}
-        return {**answer, "warnings": [*answer["warnings"], *run["warnings"]], "run": run}
+    @property
+    def _answer(self) -> Result | None:
+        """The verdict; without one the comparison, without one the measurement."""
+        return next((each for each in (self.judged, self.comparison, self.measurement) if each is not None), None)
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Evaluation:
-        """The run that `to_dict` wrote. Version 0.1.0 did not say which warnings were the run's own: the answer has them all."""
+    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Version 0.1.0 did not say which warnings were the run's own: the answer has them all."""
         run, kind, warnings = plain["run"], plain["kind"], list(plain["warnings"])
-        models = tuple(map(Answered.from_dict, run["models"]))
         if "warnings" in run:
-            own = len(run["warnings"])
-        elif kind == Measurement.KIND and models[-1].measurement is not None:
-            own = len(warnings) - len(models[-1].measurement.warnings)
+            return plain
+        measured = run["models"][-1].get("measurement")
+        if kind == Measurement.KIND and measured is not None:
+            own = warnings[len(measured["warnings"]) :]
         else:
-            own = len(warnings) if kind == cls.KIND else 0
-        of_answer, of_run = warnings[: len(warnings) - own], warnings[len(warnings) - own :]
-        made: dict[str, Any] = {"models": models, "warnings": tuple(of_run)}
-        if kind in (Verdict.KIND, Comparison.KIND, Suite.KIND):
-            made["candidates" if kind == Suite.KIND else kind] = KINDS[kind].from_dict({**plain, "warnings": of_answer})
-        return filled(cls, run, **made)
+            own = warnings if kind == cls.KIND else []
+        return {**plain, "run": {**run, "warnings": own}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

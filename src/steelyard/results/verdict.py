@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart, filled, said_as
+from steelyard.results.base import IF_ANY, Result, ResultPart, one_of, said_apart, said_as
 from steelyard.results.comparison import Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
@@ -17,6 +17,7 @@ EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
 WORSENING = {True: "drop", False: "rise"}  # what a change for the worse is called, by whether higher is better
 WORSE = "less"  # what the test of a guard asks: the difference is turned so that up is good
+TEST_OF_A_GUARD = {"name": "", "alternative": WORSE, "statistic": None, "p_value": None}  # what JSON does not say of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class Verdict(Result):
 
     KIND = "verdict"
 
-    verdict: str
+    verdict: str = one_of(EXIT)
     task: str
     model: str
     metric: str = "accuracy"
@@ -109,7 +110,7 @@ class Verdict(Result):
     theta_relative: float | None = field(default=None, metadata=IF_ANY)
     mde: float | None = None
     threshold: float | None = None
-    test: Test | None = None
+    test: Test | None = said_apart({"test": "name", "p_value": "p_value"}, TEST_OF_A_GUARD, default=None)
     tier: str | None = None
     conclusion: str = ""
     claim: str = ""
@@ -136,26 +137,15 @@ class Verdict(Result):
         """The p-value that the verdict rests on, and that a suite takes: with slices, the smallest adjusted one of them and the whole."""
         return self.p_value if self.slicing is None else self.slicing.p_value
 
-    def _said(self) -> Iterator[tuple[str, Any]]:
-        """As ever, JSON has the name of the test and the p-value side by side."""
-        for key, value in Result._said(self):
-            if key == "test":
-                yield from (("test", None if self.test is None else self.test.name or None), ("p_value", self.p_value))
-            else:
-                yield key, value
-
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> Verdict:
-        """The verdict that `to_dict` wrote. Version 0.1.0 had the bounds of the difference without their interval."""
-        cls.refuse_other(plain)
-        if plain["verdict"] not in EXIT:
-            raise ValueError(f"the verdict {plain['verdict']!r}")
-        gap, details, name, p = plain.get("difference") or {}, plain.get("details") or {}, plain.get("test"), plain.get("p_value")
-        if "interval" not in gap:
-            method = details.get("interval_method") or name or ""
-            gap = {**gap, "interval": one_sided_bounds(gap.get("lower"), gap.get("upper"), plain.get("alpha", ALPHA), method)}
-        test = None if name is None and p is None else Test(name=name or "", alternative=WORSE, statistic=None, p_value=p)
-        return filled(cls, {**plain, "difference": gap}, test=test)
+    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Version 0.1.0 had the bounds of the difference without their interval."""
+        gap, details = plain.get("difference") or {}, plain.get("details") or {}
+        if "interval" in gap:
+            return plain
+        method = details.get("interval_method") or plain.get("test") or ""
+        bounds = one_sided_bounds(gap.get("lower"), gap.get("upper"), plain.get("alpha", ALPHA), method)
+        return {**plain, "difference": {**gap, "interval": bounds}}
 
     @property
     def passed(self) -> bool:
