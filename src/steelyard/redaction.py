@@ -16,25 +16,26 @@ from urllib.parse import quote
 
 SHORTEST = 8
 MASK = "***"
-_BETWEEN = r"(?:[\s\x00\u200b\u00ad]|\\[nrt]|%0[AaDd]){0,60}"  # what a line end or a table may put between two letters
+_BETWEEN = r"(?:[\s\x00\u00ad]|\u200b|\\[nrt]|%0[AaDd]){0,60}"  # what a line end or a table may put between two letters
 
 _lock = threading.Lock()
-_forms: dict[str, list[str]] = {}  # secret to patterns
-_pattern: re.Pattern[str] | None = None
+_known: set[str] = set()
+# Each way of writing each secret, the longest first: a password that is a part of a key must not leave the rest of the key standing.
+# One pattern for each, since a pattern is compiled at length and looks for its first letter fast.
+_forms: tuple[re.Pattern[str], ...] = ()
 
 
 def remember(secret: str | None) -> None:
     """Take this text out of everything from now on, however it is written."""
-    global _pattern
+    global _forms
     secret = (secret or "").strip()
     if len(secret) < SHORTEST:
         return
     with _lock:
-        if secret not in _forms:
-            _forms[secret] = _patterns(secret)
-            # The longest first: a password that is a part of a key must not leave the rest of the key standing.
-            every = sorted((form for forms in _forms.values() for form in forms), key=len, reverse=True)
-            _pattern = re.compile("|".join(dict.fromkeys(every)))
+        if secret not in _known:
+            every = dict.fromkeys((*_forms, *map(re.compile, _patterns(secret))))
+            _forms = tuple(sorted(every, key=lambda form: len(form.pattern), reverse=True))
+            _known.add(secret)
 
 
 def redact(text: str) -> str:
@@ -44,12 +45,25 @@ def redact(text: str) -> str:
     >>> redact("the key sk-doctest-0123456789, or sk%2Ddoctest%2D0123456789, is wrong")
     'the key ***, or ***, is wrong'
     """
-    return text if _pattern is None else _pattern.sub(MASK, text)
+    found = [match for form in _forms if (match := form.search(text)) is not None]
+    return text if not found else _masked(text, found)
+
+
+def _masked(text: str, found: list[re.Match[str]]) -> str:
+    """The first place at which a form matches, and of several at one place the longest form; then the next place behind it."""
+    out, here = [], 0
+    while found:
+        first = min(found, key=re.Match.start)  # the first of those that are equal, and they are in order
+        out += [text[here : first.start()], MASK]
+        here = first.end()
+        later = (match if match.start() >= here else match.re.search(text, here) for match in found)
+        found = [match for match in later if match is not None]
+    return "".join([*out, text[here:]])
 
 
 def redact_bytes(body: bytes) -> bytes:
     """The same for bytes of which nobody knows what they are."""
-    if _pattern is None:
+    if not _forms:
         return body
     text = body.decode("latin-1")
     found = redact(text)
@@ -58,7 +72,7 @@ def redact_bytes(body: bytes) -> bytes:
 
 def redacted(value: Any) -> Any:
     """A value of JSON, without secrets in its texts and keys."""
-    if _pattern is None:
+    if not _forms:
         return value
     if isinstance(value, str):
         return redact(value)
@@ -76,15 +90,15 @@ def _patterns(secret: str) -> list[str]:
 
 
 def _letter(letter: str) -> str:
-    """One letter, in every way in which it may be written."""
+    """One letter, in every way in which it may be written. Each begins with a letter of its own, which is what is looked for."""
     out = [re.escape(letter)]
     for byte in (f"{each:02x}" for each in letter.encode()):
         either = "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in byte)
         if len(letter.encode()) == 1:
-            out += [f"%(?:25)?{either}", rf"\\{{1,2}}u00{either}", rf"\\{{1,2}}x{either}", f"&#[xX]0{{0,4}}{either};"]
+            out += [f"%(?:25)?{either}", rf"\\\\?u00{either}", rf"\\\\?x{either}", f"&#[xX]0{{0,4}}{either};"]
     out.append(f"&#0{{0,4}}{ord(letter)};")
     out += [re.escape(quote(letter, safe=""))] if not letter.isascii() else []
-    out += [rf"\\{{1,2}}{re.escape(letter)}"] if letter in "/\"'\\" else []
+    out += [rf"\\\\?{re.escape(letter)}"] if letter in "/\"'\\" else []
     named = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
     out += [named[letter]] if letter in named else []
     return f"(?:{'|'.join(out)})"

@@ -6,6 +6,7 @@ import base64
 import html
 import http.server
 import json
+import re
 import sys
 import threading
 import urllib.parse
@@ -18,6 +19,7 @@ import pytest
 import steelyard as sy
 from answers import Command
 from evaluate.openai_server import Server
+from steelyard import redaction
 from steelyard.evaluate.models import endpoint as pace
 from steelyard.redaction import redact, remember
 
@@ -220,3 +222,21 @@ def test_secrets_are_found_inside_one_another_and_across_pieces() -> None:
     assert redact("abcdefgh-inner") == "***"
     assert redact("a b c d e f g h - i n n e r") == "***"
     assert redact("abcdefgh") == "abcdefgh"
+
+
+def test_every_place_of_every_secret_is_masked_from_the_left() -> None:
+    """As one pattern with all forms of all secrets would, the longest form first: here several times in one text, and overlapping."""
+    for secret in ("overlaps-left", "left-and-right", "overlaps-left-and"):
+        remember(secret)
+    one = re.compile("|".join(form.pattern for form in redaction._forms))
+    texts = [
+        "overlaps-left, overlaps-left; left-and-right.overlaps-left",
+        "overlaps-left-and-right",
+        "left-and-right-and-overlaps-left-and-left-and-right",
+        f"{in_base64('overlaps-left')} {b'left-and-right'.hex()} overlaps-left {in_base64('overlaps-left')} left%2Dand%2Dright",
+        "nothing of either",
+    ]
+    for text in texts:
+        assert redact(text) == one.sub("***", text)
+    assert redact(texts[0]) == "***, ***; ***.***"
+    assert redact(texts[1]) == "***-right"
