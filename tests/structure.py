@@ -290,6 +290,25 @@ def handlers_of_degenerate(tree: Tree) -> list[str]:
     )
 
 
+# What certainty is made of: a question that needs one of these asks infer/.
+OF_FORMULAS = {"sqrt", "var", "std", "cov", "median", "quantile", "percentile", "ppf", "cdf", "pdf", "sf", "isf", "erf", "betainc"}
+
+
+def formulas_in_questions(tree: Tree) -> list[str]:
+    """Roots, squares, variances, medians and laws in questions/: `module:line`."""
+    found = []
+    for module in tree.modules:
+        if tree.room(module) == "questions":
+            calls = [node for node in tree.nodes(module, ast.Call) if _called(node).rpartition(".")[2] in OF_FORMULAS]
+            powers = [node for node in tree.nodes(module, ast.BinOp) if isinstance(node.op, ast.Pow) and not _plain_number(node.left)]
+            found += [f"{module}:{node.lineno}" for node in (*calls, *powers)]
+    return sorted(found)
+
+
+def _plain_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Constant))
+
+
 def counts(tree: Tree) -> dict[str, int]:
     """The counts that may not grow, by what they count."""
     around = cycles(tree)
@@ -303,6 +322,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "modules in the fullest folder": max(folders(tree).values()),
         "public parameters not in their docstring": len(silent_parameters(tree)[0]),
         "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
+        "formulas in questions/": len(formulas_in_questions(tree)),
     }
 
 
@@ -316,6 +336,7 @@ GOALS = {
     "modules in the fullest folder": 31,
     "public parameters not in their docstring": 0,
     "errors that tell Python callers to pass flags": 0,
+    "formulas in questions/": 0,
 }
 
 
@@ -441,7 +462,7 @@ def main() -> None:
     if given.places:
         for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
             print(place)
-        for place in (*flags_told_to_python(tree), *map(str, cycles(tree))):
+        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree)):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

@@ -163,6 +163,8 @@ def fisher_combined(p_values: Sequence[float]) -> tuple[float, float]:
 def tiers(count: int, differ: Callable[[int, int], bool]) -> list[int]:
     """Tiers of systems sorted from best to worst: a new one starts where a system differs from the best of the last.
 
+    Reference: Demsar2006, whose diagram joins what does not differ.
+
     >>> tiers(4, lambda i, j: j - i >= 2)
     [1, 1, 2, 2]
     """

@@ -100,6 +100,8 @@ _FAR_BELOW = (
 def lower_tail(z: float) -> float:
     """P(Z <= z) with all its digits far into the lower tail, where 1 + erf (the library's `NormalDist.cdf`) leaves none.
 
+    Reference: Moshier1989, for erfc.
+
     >>> f"{lower_tail(-10.0):.6e}", lower_tail(0.0)
     ('7.619853e-24', 0.5)
     """
@@ -137,7 +139,7 @@ def _polynomial(x: float, coefficients: tuple[float, ...], monic: bool = False) 
 
 
 def tail(confidence_level: float, side: str) -> float:
-    """The probability left outside at each bounded end: half of 1 - level for two sides, all of it for one.
+    """The probability left outside at each bounded end: half of 1 - level for two sides, all of it for one. No reference: a convention.
 
     >>> round(tail(0.95, "two"), 12), round(tail(0.95, "lower"), 12)
     (0.025, 0.05)
@@ -160,7 +162,10 @@ def z_value(confidence_level: float, side: str = "two") -> float:
 
 
 def clip(low: float, high: float, side: str, bottom: float = 0.0, top: float = 1.0) -> tuple[float, float]:
-    """The interval inside its range; a one-sided interval reaches the end of the range on its open side."""
+    """The interval inside its range; a one-sided interval reaches the end of the range on its open side.
+
+    No reference: what lies outside the range cannot be.
+    """
     return (bottom if side == "upper" else max(bottom, low)), (top if side == "lower" else min(top, high))
 
 

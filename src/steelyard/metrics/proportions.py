@@ -21,6 +21,7 @@ WRONG = Ratio((-1, 0, 0, 1), (0, 0, 0, 1))
 
 
 def identity(p: float) -> float:
+    """No reference: the number itself."""
     return p
 
 

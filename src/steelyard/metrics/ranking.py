@@ -105,7 +105,7 @@ def spearman(x: FloatArray, y: FloatArray) -> float:
 
 
 def midranks(x: FloatArray) -> FloatArray:
-    """Ranks from 1, ties sharing their mean rank."""
+    """Ranks from 1, ties sharing their mean rank. Reference: Spearman1904."""
     import numpy as np
 
     _, place, count = np.unique(x, return_inverse=True, return_counts=True)

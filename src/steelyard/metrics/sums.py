@@ -117,7 +117,7 @@ def _perplexity(s: FloatArray) -> FloatArray:
 
 
 def exponential(exponent: float) -> float:
-    """exp, infinite where float64 ends.
+    """exp, infinite where float64 ends. No reference: a limit of the machine.
 
     >>> exponential(0.0), exponential(1000.0)
     (1.0, inf)
@@ -174,7 +174,7 @@ QUOTIENT = SumStatistic(_quotient, _quotient_gradient)
 
 
 def of_margins(statistic: TableStatistic, classes: int) -> SumStatistic:
-    """A metric of a table as a function of summed margins [hits, truths, predictions, n]."""
+    """A metric of a table as a function of summed margins [hits, truths, predictions, n]. No reference: its own formula."""
 
     import numpy as np
 
@@ -193,7 +193,7 @@ def of_margins(statistic: TableStatistic, classes: int) -> SumStatistic:
 
 
 def one_number(x: FloatArray) -> FloatArray:
-    """(1, x): the numbers themselves.
+    """(1, x). No reference: the numbers themselves.
 
     >>> import numpy as np
     >>> one_number(np.array([0.5]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,3 +67,13 @@ def variance_of(values: FloatArray) -> float:
     (0.0, 1.0)
     """
     return 0.0 if one_number(values) else float(values.var(ddof=1))
+
+
+def deviation_of(values: FloatArray) -> float:
+    """The standard deviation with n - 1 of single numbers, 0 where only rounding parts them. Reference: Higham2002, section 1.9.
+
+    >>> import numpy as np
+    >>> deviation_of(np.full(10, 0.95)), deviation_of(np.array([1.0, 2.0, 3.0]))
+    (0.0, 1.0)
+    """
+    return math.sqrt(variance_of(values))

@@ -17,8 +17,8 @@ import steelyard as sy
 from steelyard.cli.main import steelyard
 from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.history.store import History, open_history
+from steelyard.infer.series.flaky import flaky_items
 from steelyard.questions.history import export
-from steelyard.questions.history.drift import flaky_items
 from steelyard.questions.history.export import COLUMNS, export_runs
 from steelyard.questions.history.keep import keep_run
 from steelyard.render.formats import FORMATS

@@ -30,7 +30,7 @@ FEW = 4  # columns up to which picking units one by one is cheaper than counting
 
 
 def student(p: float, df: float) -> float:
-    """The p quantile of Student's t with df degrees of freedom."""
+    """The p quantile of Student's t with df degrees of freedom. Reference: Student1908."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, p))

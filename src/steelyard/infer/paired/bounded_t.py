@@ -125,6 +125,8 @@ def bounded_t_of_weights(differences: npt.ArrayLike, weights: npt.ArrayLike, rea
 def possible_range(*scores: npt.NDArray[np.float64]) -> tuple[float, float]:
     """The range that undeclared scores seem to have: 0 to 1 where none lies outside, else the lowest and the highest seen.
 
+    No reference: a rule of this library.
+
     Scores that all happen to be near 0.9 say nothing of how far one of them can fall; that scores stay in 0 to 1 is what they
     have in common nearly everywhere.
 

@@ -28,7 +28,7 @@ def check_alternative(alternative: str) -> str:
 
 
 def from_tails(less: float, greater: float, alternative: str) -> float:
-    """A p-value from its two one-sided ones: the two-sided doubles the smaller, capped at 1.
+    """A p-value from its two one-sided ones: the two-sided doubles the smaller, capped at 1. Reference: Fisher1935.
 
     >>> from_tails(0.02, 0.98, "two-sided")
     0.04
@@ -207,6 +207,8 @@ def tango_each(
     gained: Sequence[int], lost: Sequence[int], n: int, confidence_level: float = 0.95, side: str = "two"
 ) -> list[tuple[float, float]]:
     """`tango` of many counts of the same n items, to the last bit: the same bisection, all of them a step at a time.
+
+    Reference: Tango1998.
 
     >>> tango_each([76, 0], [58, 1], 1000) == [tango(76, 58, 1000), tango(0, 1, 1000)]
     True

@@ -269,6 +269,8 @@ def _root(over: Callable[[float], float], low: float, high: float) -> float:
 def right_answers_needed(ratio: float, alpha: float) -> int:
     """The right answers from which a run without a single change is shown to be at least `ratio` of its reference.
 
+    Reference: NamBlackwelder2002.
+
     Formula: the least x with x / (x + z^2) >= ratio.
 
     >>> [right_answers_needed(ratio, 0.05) for ratio in (0.95, 0.99, 0.999)]

@@ -31,7 +31,7 @@ FEW = 14  # units whose swaps are enumerated: 16,384 outcomes
 def difference_statistic(statistic: SumStatistic, columns: int, times: tuple[float, float] = (1.0, 1.0)) -> SumStatistic:
     """f(second half of the columns) - f(first half), with its gradient; what only rounding separates from 0 is 0.
 
-    times: what the first and the second are multiplied by before.
+    times: what the first and the second are multiplied by before. No reference: a difference.
     """
 
     def value(s: FloatArray) -> FloatArray:

@@ -84,7 +84,7 @@ def _doubt(d: IntArray, z: float) -> FloatArray:
 
 
 def at_least(trials: IntArray, k: IntArray, share: float | FloatArray) -> FloatArray:
-    """P(X >= k), X ~ Binomial(trials, share), entry by entry; 1 for k <= 0 and 0 for k > trials.
+    """P(X >= k), X ~ Binomial(trials, share), entry by entry; 1 for k <= 0 and 0 for k > trials. Reference: Loader2000, for the terms.
 
     >>> at_least(np.array([4, 4, 4]), np.array([0, 3, 5]), 0.5).tolist()
     [1.0, 0.3125, 0.0]

@@ -205,7 +205,7 @@ def _edge(good: Callable[[Ints, Ints], npt.NDArray[np.bool_]], n: Ints, first: i
 
 
 def at_least(k: Array, n: Array, p: Any) -> Array:
-    """P(X >= k) for X ~ Binomial(n, p); real k too."""
+    """P(X >= k) for X ~ Binomial(n, p); real k too. Reference: ClopperPearson1934, whose tail it is."""
     inside = (k > 0) & (k <= n)
     safe = np.where(inside, k, 1.0)
     return np.where(inside, betainc(safe, np.where(inside, n - k + 1, 1.0), p), np.where(k <= 0, 1.0, 0.0))

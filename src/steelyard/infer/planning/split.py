@@ -53,6 +53,8 @@ def expected_wilson(p: float, n: int, confidence_level: float = 0.95) -> Expecte
 def best_whole(value: Callable[[int], float], least: int, most: int) -> int:
     """The whole number between two ends with the largest value, of a function that rises and then falls, or does only one of the two.
 
+    No reference: a search.
+
     A grid that is even in the logarithm finds the neighbourhood, thirds of what is left find the number. The last digits of a flat top are
     rounding, so of values alike to twelve digits the smallest number is taken.
 
@@ -75,6 +77,8 @@ def best_whole(value: Callable[[int], float], least: int, most: int) -> int:
 
 def edge(holds: Callable[[int], bool], inside: int, outside: int) -> int:
     """The last whole number from `inside` towards `outside` for which something holds that holds at `inside`; `outside` if it holds there.
+
+    No reference: a search.
 
     By bisection, for what stops holding once.
 

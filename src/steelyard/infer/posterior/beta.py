@@ -121,6 +121,11 @@ class Posterior(ABC):
         inside = (np.asarray(x) >= self.bottom) & (np.asarray(x) <= self.top)
         return _shaped(np.where(inside, self._pdf(np.clip(x, self.bottom, self.top)), 0.0))
 
+    def density(self, points: int, tail: float) -> tuple[Array, Array]:
+        """The density at so many places between the quantiles of `tail` and 1 - `tail`: what a curve of it is drawn from."""
+        x = np.linspace(self.ppf(tail), self.ppf(1 - tail), points)
+        return x, np.asarray(self.pdf(x), dtype=float)
+
     @overload
     def ppf(self, q: float) -> float: ...
     @overload

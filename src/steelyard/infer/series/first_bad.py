@@ -14,6 +14,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 Numbers = Sequence[float] | FloatArray
 HALF = 0.5  # Jeffreys' prior of a rate
+OUTLIER = 2 * 1.4826  # median absolute deviations: scores that moved by less may well be noise
 SPLITS_AT_LEAST = 0.01  # of the posterior, on either side: what parts less is not worth its calls
 
 
@@ -128,3 +129,24 @@ def run_noise(runs: Sequence[npt.NDArray[np.float64]], floor: float) -> float:
     of_items = sum(float(((each - each.mean(axis=0)) ** 2).sum()) for each in runs) / many / runs[0].shape[1] ** 2
     of_runs = sum(float(((each.mean(axis=1) - each.mean()) ** 2).sum()) for each in runs) / many
     return max(floor, float(of_items**0.5), float(of_runs**0.5))
+
+
+def fell_most(fall: FloatArray) -> list[int]:
+    """The items whose score fell by more than most scores moved: by two deviations, as the median absolute deviation says them.
+
+    Of right or wrong, where most items did not move, those are all that fell. Reference: Hampel1974.
+
+    >>> fell_most(np.array([1.0, 0.0, 0.0, -1.0, 0.0])), fell_most(np.array([0.1, -0.1, 0.9, 0.0, -0.2]))
+    ([0], [2])
+    """
+    moved = OUTLIER * float(np.median(np.abs(fall - np.median(fall))))
+    return [int(i) for i in np.flatnonzero((fall > 0) & (fall >= moved))]
+
+
+def difference_error(noise: float, good: int, bad: int) -> float:
+    """The standard error of the difference of two means over so many runs, each with this noise. Reference: Student1908.
+
+    >>> difference_error(0.02, 2, 2)
+    0.02
+    """
+    return noise * float((1 / good + 1 / bad) ** 0.5)

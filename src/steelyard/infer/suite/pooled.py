@@ -55,7 +55,7 @@ def scores_z(differences: npt.ArrayLike, *, reach: float = 0.0, fewest_runs: int
 
 
 def z_of_p(p_value: float) -> float:
-    """The z of any other one-sided test: the normal quantile of its p-value, within +-`CLIP`.
+    """The z of any other one-sided test: the normal quantile of its p-value, within +-`CLIP`. Reference: Stouffer1949.
 
     >>> round(z_of_p(0.05), 4), z_of_p(0.0), z_of_p(1.0)
     (1.6449, 3.0, -3.0)

@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.infer.series.first_bad import first_bad_posterior, first_bad_posterior_of_means, next_commit, ranges, run_noise
+from steelyard.infer.series.first_bad import (
+    difference_error,
+    fell_most,
+    first_bad_posterior,
+    first_bad_posterior_of_means,
+    next_commit,
+    ranges,
+    run_noise,
+)
 from steelyard.infer.unpaired import two_proportion_z
 
 FloatArray = npt.NDArray[np.float64]
@@ -26,7 +34,6 @@ LEAST_TELLING = 8  # fewer items cannot tell a loss from the noise by which they
 MOST_TELLING = 200  # more would only cost calls: the rates of both sides are known well enough
 CAME_BACK = 1.645  # standard errors between the fresh answers of both ends, one-sided 5%
 ROUNDS = 3  # times that an item is asked at a commit, if answers vary
-OUTLIER = 2 * 1.4826  # median absolute deviations: scores that moved by less may well be noise
 TELLING, WHOLE = "telling items", "whole runs"
 WHOLE_RUNS = ("auto", "never", "always")
 
@@ -137,8 +144,7 @@ def told_apart(good: Scores, bad: Scores, *, higher_is_better: bool) -> tuple[li
     if fall.mean() <= 0:
         words = f"{_mean(good, items):.4g} at the good end, {_mean(bad, items):.4g} at the bad end, on {len(items):,} shared items"
         raise DataError(f"The bad end is not worse than the good end: {words}.", got=words, need="a loss", hint="are the ends swapped?")
-    moved = OUTLIER * float(np.median(np.abs(fall - np.median(fall))))
-    return items, [items[i] for i in np.flatnonzero((fall > 0) & (fall >= moved))]
+    return items, [items[i] for i in fell_most(fall)]
 
 
 def _mean(scores: Scores, items: Sequence[str]) -> float:
@@ -371,7 +377,7 @@ class _WholeRuns(_Search):
         """The fresh loss between the ends, in standard errors."""
         good, bad = self._runs(0), self._runs(self.last)
         fall = (float(good.mean()) - float(bad.mean())) * (1 if self.higher_is_better else -1)
-        return fall / (self._noise() * math.sqrt(1 / len(good) + 1 / len(bad)))
+        return fall / difference_error(self._noise(), len(good), len(bad))
 
     def _always_equal(self) -> bool:
         return all(bool((runs == runs[0]).all()) for runs in (self._runs(0), self._runs(self.last)))

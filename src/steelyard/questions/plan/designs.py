@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.infer.normal import quantile
 from steelyard.infer.planning import power as normal
+from steelyard.infer.planning.item_variance import between_deviation, differing_answers, most_within, normal_spread, pooled_deviation
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import checked, coin_flips, documented, number, probability, whole
 from steelyard.options.plan_designs import OPTIONS
@@ -128,10 +128,9 @@ def _of_scores(asked: DesignQuestion, rows: list[dict[str, Any]], warnings: list
     assert asked.noise is not None
     from steelyard.infer.planning.run_designs import scores_on_record
 
-    spread = [asked.noise * quantile((place + 0.5) / QUANTILES) for place in range(QUANTILES)]
     mean = USUAL_ACCURACY if asked.expected is None else asked.expected
     rates = (asked.theta, asked.alpha, asked.beta)
-    early = scores_on_record([min(1.0, max(-1.0, x)) for x in spread], (0.0, 1.0), mean, *rates, step=asked.batch, pool=asked.available)
+    early = scores_on_record(normal_spread(asked.noise, QUANTILES), (0.0, 1.0), mean, *rates, step=asked.batch, pool=asked.available)
     n = _scores_items(asked, asked.noise, asked.theta)
     rows.append(_row(asked, "paired", n, f"reference score of each item on record; noise {asked.noise:g} between two healthy runs"))
     rows.append(_early_row(asked, EARLY, early, ["items in random order", "scores in a known range, by empirical likelihood"]))
@@ -210,13 +209,13 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
         )
     assert asked.discordance is not None
     if asked.within is None:
-        return replace(asked, within=math.sqrt(asked.discordance / 2))
-    if 2 * asked.within**2 > asked.discordance:
+        return replace(asked, within=most_within(asked.discordance))
+    if differing_answers(asked.within) > asked.discordance:
         raise UsageError(
             f"within {asked.within:g} is too large when two healthy runs differ on {asked.discordance:g} of the items; it can be at most "
-            f"{math.sqrt(asked.discordance / 2):.4g}.",
+            f"{most_within(asked.discordance):.4g}.",
             got=f"within {asked.within:g} while two healthy runs differ on {asked.discordance:g} of the items",
-            need=f"at most {math.sqrt(asked.discordance / 2):.4g}: two answers to an item differ with probability 2 within^2 on average",
+            need=f"at most {most_within(asked.discordance):.4g}: two answers to an item differ with probability 2 within^2 on average",
             hint="two answers to an item differ with probability 2 within^2 on average",
         )
     return asked
@@ -233,7 +232,7 @@ def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     before, after = sigma * sigma, sigma * sigma
     if p is not None and asked.noise is None:
         before, after = p * (1 - p), (p - theta) * (1 - p + theta)
-        own = normal.two_sample(math.sqrt((before + after) / 2))
+        own = normal.two_sample(pooled_deviation(before, after))
         told = f"sigma from an accuracy of {p:g}"
         rows.append(_row(asked, "unpaired, sigma known", asked.items(own), f"reference on as many other items; {told}"))
     known = normal.PowerDesign("unpaired", lambda _: before, lambda _: after)
@@ -247,7 +246,9 @@ def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: list[
     rows.append(_early_row(asked, EARLY, stopping[0], ["items in random order"]))
     if asked.repeats is not None and asked.within is not None:
         k = asked.repeats
-        design = normal.paired_scores(math.sqrt(_between(asked)), within=(asked.within, asked.within), answers=(k, k))
+        assert asked.discordance is not None
+        between = between_deviation(asked.discordance, asked.theta, asked.within)
+        design = normal.paired_scores(between, within=(asked.within, asked.within), answers=(k, k))
         told = f"{k} answers to each item, the reference's as well; standard deviation {asked.within:g} within an item"
         rows.append(_row(asked, f"paired, {k} answers each", asked.items(design), told, answers=k))
     for each in stopping[1:]:
@@ -277,13 +278,6 @@ def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[
 
 def _undecided(design: RunDesign) -> bool:
     return max(design.healthy.exhausted, design.usual.exhausted) >= WORTH_SAYING
-
-
-def _between(asked: DesignQuestion) -> float:
-    """The variance of the difference of an item's own means: what disagrees under the drop, less the noise of two answers."""
-    assert asked.discordance is not None
-    within = asked.within or 0.0
-    return asked.discordance + asked.theta - asked.theta**2 - 2 * within**2
 
 
 def _row(asked: DesignQuestion, design: str, items: int, note: str, answers: int = 1) -> dict[str, Any]:
@@ -344,7 +338,7 @@ def _items(asked: DesignQuestion) -> StoredAnswers:
     assert asked.repeats is not None
     assert asked.within is not None
     assert asked.discordance is not None
-    noise = 2 * asked.within**2
+    noise = differing_answers(asked.within)
     accuracy = asked.expected or (USUAL_ACCURACY if noise < 0.95 * 2 * USUAL_ACCURACY * (1 - USUAL_ACCURACY) else 0.5)
     items = beta_answers(accuracy, noise, asked.repeats)
     after = items.changed(max(0.0, asked.discordance - noise) / 2)

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
+from steelyard.infer.planning.item_variance import answers_needed, most_deviation
 from steelyard.options.option import (
     checked,
     checked_if_given,
@@ -47,8 +48,8 @@ def _pairing(wanted: PowerQuestion, spread: ItemVariance, available: int) -> lis
     if spread.kind != "sigma":
         return []
     assert wanted.theta is not None
-    unit = (spread.design_effect / available) ** 0.5  # groups cost a paired run as much
-    largest = wanted.theta / power.minimum_detectable(unit, wanted.alpha, wanted.beta, wanted.two_sided)
+    rates = (wanted.alpha, wanted.beta, wanted.two_sided)
+    largest = most_deviation(wanted.theta, available, *rates, spread.design_effect)  # groups cost a paired run as much
     correlation = 1 - largest * largest / (2 * spread.value * spread.value)
     return [
         f"Pairing with the recorded items would, if the per-item differences have a standard deviation of at most {largest:.4g} "
@@ -61,12 +62,11 @@ def _repeats(wanted: PowerQuestion, spread: ItemVariance, available: int) -> lis
     if spread.kind != "sd" or max(spread.within) == 0:
         return ["Repeats of the same items would not: they leave the differences between items as they are."] if spread.kind == "sd" else []
     assert wanted.theta is not None
-    largest = wanted.theta / power.minimum_detectable(available**-0.5, wanted.alpha, wanted.beta, wanted.two_sided)
-    left = largest * largest / spread.design_effect - spread.value * spread.value
-    if left <= 0:
+    largest = most_deviation(wanted.theta, available, wanted.alpha, wanted.beta, wanted.two_sided)
+    answers = answers_needed(largest, spread.value, spread.within, spread.design_effect)
+    if answers is None:
         return ["Repeats would not: the differences between items alone are too large."]
-    answers = -int(-sum(w * w for w in spread.within) / left // 1)
-    return [f"Repeats would: {max(answers, 1)} answers to each item on both sides."]
+    return [f"Repeats would: {answers} answers to each item on both sides."]
 
 
 SMALLEST_STEP, ROWS = 32, 10

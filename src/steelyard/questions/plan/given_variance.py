@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
+from steelyard.infer.planning.item_variance import share_deviation
 from steelyard.options.option import exactly_one, number, probability, whole
 from steelyard.questions.plan.variance import ItemVariance
 
@@ -45,7 +45,7 @@ def given_spread(options: Mapping[str, Any]) -> ItemVariance:
     if kind == "expected":
         p = probability("the expected accuracy", options["expected"])
         words = f"two separate samples, right or wrong, accuracy {p:g} before the change"
-        return ItemVariance(kind="sigma", value=math.sqrt(p * (1 - p)), words=words, most=1.0, expected=p, **more)
+        return ItemVariance(kind="sigma", value=share_deviation(p), words=words, most=1.0, expected=p, **more)
     if kind == "sd":
         sd = _spread_number("sd", options["sd"], "the standard deviation of the per-item differences")
         return ItemVariance(kind="sd", value=sd, words=f"the same items, per-item differences with standard deviation {sd:.4g}", **more)

@@ -18,6 +18,7 @@ from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
+from steelyard.infer.planning.item_variance import deviation_known_within, deviation_of_answers, per_item, share_deviation
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import settle_comparison
@@ -25,6 +26,7 @@ from steelyard.options.measure import settle
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 from steelyard.results.base import Warnings
+from steelyard.tally.rounding import deviation_of
 from steelyard.tally.sample import Sample
 
 SMALL = 30
@@ -86,7 +88,7 @@ def _of_error(run: SystemItems, more: Mapping[str, Any], metric: Metric) -> Item
     row = rows[0]
     n = row.n
     assert row.standard_error is not None
-    value = row.standard_error * math.sqrt(n)
+    value = per_item(row.standard_error, n)
     words = (
         f"two separate samples like the pilot: {n:,} items, {metric.name} {row.estimate:.4g} with standard error {row.standard_error:.4g}"
     )
@@ -125,20 +127,20 @@ def _one(run: SystemItems, more: Mapping[str, Any], wanted: Metric | None) -> It
     within, between = row.details.variance_within, row.details.variance_between
     answers = _answers(more, within)
     if isinstance(within, float) and isinstance(between, float):
-        variance = between + within * sum(1 / k for k in answers) / 2  # the mean of both runs
+        deviation = deviation_of_answers(between, within, answers)
     elif right_or_wrong:
-        variance = row.estimate * (1 - row.estimate)
+        deviation = share_deviation(row.estimate)
     else:
         assert run.items.score is not None
-        variance = float(np.var(run.items.score, ddof=1))
-    _refuse_constant(variance, sample.n, right_or_wrong)
+        deviation = deviation_of(run.items.score)
+    _refuse_constant(deviation, sample.n, right_or_wrong)
     facts = {"pilot_n": sample.n, "pilot_estimate": row.estimate, "variance_within": within, "variance_between": between}
     score = run.items.score
     unit = right_or_wrong or (score is not None and bool(((score >= 0) & (score <= 1)).all()))
     return ItemVariance(
         kind="sigma",
-        value=math.sqrt(variance),
-        words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {math.sqrt(variance):.4g}",
+        value=deviation,
+        words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {deviation:.4g}",
         most=1.0 if unit else math.inf,
         accuracy=row.estimate if right_or_wrong else None,
         details={name: value for name, value in facts.items() if value is not None},
@@ -194,11 +196,11 @@ def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
 
 def _small(n: int) -> tuple[str, ...]:
     """How well so few items know their own spread: about 1 / sqrt(2n), relatively."""
-    return (f"a pilot of {n} items gives the standard deviation only to within about {1 / math.sqrt(2 * n):.0%}",) if n < SMALL else ()
+    return (f"a pilot of {n} items gives the standard deviation only to within about {deviation_known_within(n):.0%}",) if n < SMALL else ()
 
 
-def _refuse_constant(variance: float, n: int, right_or_wrong: bool) -> None:
-    if variance > 0:
+def _refuse_constant(deviation: float, n: int, right_or_wrong: bool) -> None:
+    if deviation > 0:
         return
     got = f"{n} items that are all {'right, or all wrong' if right_or_wrong else 'equal'}"
     hint = "expected=.95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or sigma="
@@ -241,7 +243,7 @@ def _two(
             got="two runs equal on every item",
             need="runs that differ somewhere",
         )
-    sd = noise * math.sqrt(found.n)
+    sd = per_item(noise, found.n)
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
     scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]

@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.infer.planning import power
+from steelyard.infer.planning.item_variance import mean_error, share_deviation
 from steelyard.late_dataclass import dataclass
 
 HALF = 0.5
@@ -86,7 +87,7 @@ class ItemVariance:
     def error(self, goal: str, n: float, theta: float) -> float:
         """The standard error that the threshold of a regression rests on: with nothing changed but the noise."""
         if goal == "rule-out" and self.kind == "discordance":
-            return math.sqrt(self.value * self.design_effect / n)
+            return mean_error(self.value, n, self.design_effect)
         return self.design(goal).errors(n, theta)[0]
 
     @property
@@ -95,7 +96,7 @@ class ItemVariance:
         return self.kind == "discordance" and self.design_effect == 1.0
 
     def _at_accuracy(self, p: float, name: str, unit: int) -> ItemVariance:
-        sigma = unit * math.sqrt(p * (1 - p))
+        sigma = unit * share_deviation(p)
         return replace(self, value=sigma, expected=p) if name == "expected" else replace(self, value=sigma, accuracy=p)
 
     def others(self) -> list[tuple[str, ItemVariance]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,7 +22,7 @@ from steelyard.reference.lookup import ReferenceLocation
 from steelyard.reference.names import check_spec
 from steelyard.reference.outcomes import Outcomes
 from steelyard.results.base import Warnings
-from steelyard.tally.rounding import variance_of
+from steelyard.tally.rounding import deviation_of
 from steelyard.version import __version__
 
 LIMITS = ("theta", "margin", "alpha", "beta", "sigma", "higher_is_better")
@@ -164,7 +163,7 @@ def entry_of(request: EntryRequest, found: Measured, place: ReferenceLocation, w
         metric=None if name == PLAIN_KEY else name,
         positive=request.positive if of_a_class(found.metric) else None,
         runs=max(1, len(found.by_run)),
-        sigma_run=unit * math.sqrt(variance_of(np.array(found.by_run))) if len(found.by_run) > 1 else None,
+        sigma_run=unit * deviation_of(np.array(found.by_run)) if len(found.by_run) > 1 else None,
         deterministic=True if request.deterministic else None,
         recorded=now(),
         by=who(),

@@ -159,10 +159,7 @@ def _prior(signature: str) -> float:
 
 
 def _density(law: Posterior, name: str, interval: Any) -> Curve:
-    import numpy as np
-
-    x = np.linspace(law.ppf(TAIL), law.ppf(1 - TAIL), POINTS)
-    y = np.asarray(law.pdf(x), dtype=float)
+    x, y = law.density(POINTS, TAIL)
     inside = [
         float(v) if (interval.low is None or at >= interval.low) and (interval.high is None or at <= interval.high) else 0.0
         for at, v in zip(x, y, strict=True)

@@ -334,7 +334,7 @@ def _strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options:
         return None
     assert baseline.answers is not None
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    variance = [baseline.answers.variance[baseline.key(case.id)] / width**2 for case in prepared.cases]
+    variance = [baseline.answers.variance[baseline.key(case.id)] / (width * width) for case in prepared.cases]
     found = strata_of(variance, plan.answers, theta=(plan.theta - plan.margin) / width, alpha=plan.alpha, beta=plan.beta)
     if found.factor > 1:
         return found
