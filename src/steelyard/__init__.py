@@ -61,7 +61,16 @@ if TYPE_CHECKING:
     from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
     from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
     from steelyard.results.comment import PostedComment
-    from steelyard.results.comparison import ComparedSlice, Comparison, Difference, Leaderboard, Ranked, System, Test
+    from steelyard.results.comparison import (
+        ChangedItem,
+        ComparedSlice,
+        Comparison,
+        Difference,
+        Leaderboard,
+        Ranked,
+        System,
+        Test,
+    )
     from steelyard.results.details import ComparisonDetails, PlanDetails, PooledTable, RowDetails, TestDetails, VerdictDetails
     from steelyard.results.evaluation import Answered, DryRun, Evaluation
     from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
@@ -69,13 +78,39 @@ if TYPE_CHECKING:
     from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
     from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightPoint, NightSimulation
     from steelyard.results.plan import Curve, Plan
-    from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
-    from steelyard.results.split import CheckedPart, DataSplit, PartOverlap, SharedPair, SplitCheck, SplitPart, SplitStratum
-    from steelyard.results.verdict import JudgedSlice, JudgedSystem, PooledSuite, Recorded, SliceFamily, Suite, SuiteNights, Verdict
+    from steelyard.results.references import (
+        Finding,
+        Lint,
+        Listing,
+        ProjectInit,
+        ReferenceChange,
+        ReferenceDetail,
+        ReferenceHistory,
+    )
+    from steelyard.results.split import (
+        CheckedPart,
+        DataSplit,
+        PartOverlap,
+        SharedPair,
+        SplitCheck,
+        SplitPart,
+        SplitStratum,
+    )
+    from steelyard.results.verdict import (
+        JudgedSlice,
+        JudgedSystem,
+        PooledSuite,
+        Recorded,
+        SliceFamily,
+        Suite,
+        SuiteNights,
+        Verdict,
+    )
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "ChangedItem": "results.comparison",
     "SuiteNights": "results.verdict",
     "SliceFamily": "results.verdict",
     "PooledSuite": "results.verdict",
@@ -224,6 +259,7 @@ __all__ = [
     "BisectedCommit",
     "BudgetOutcome",
     "Certificate",
+    "ChangedItem",
     "CheckedPart",
     "ComparedSlice",
     "Comparison",

@@ -27,7 +27,7 @@ from steelyard.reference.config import find_config
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.render.digits import NONE
-from steelyard.render.pages.changed_items import telling_cells
+from steelyard.render.pages.changed_items import changed_cells
 from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, who
 from steelyard.render.terminal import harmless
 from steelyard.results.verdict import WORSENING, Verdict
@@ -352,7 +352,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
         lines.append(f"smallest detectable {WORSENING[v.higher_is_better]}: {drop_text(v, v.mde)} (alpha {v.alpha:g}, beta {v.beta:g})")
     if v.flips is not None:
         lines.append(f"flips: {flips_text(v.flips)}")
-    _, rows = telling_cells(v)
+    _, rows = changed_cells(v)
     lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in rows[:TELLING]]
     if v.needed:
         lines.append(needed_text(v))

@@ -121,7 +121,7 @@ def test_secrets_are_taken_out_and_hashed_ids_stay_hashes() -> None:
     assert "q0" not in found
     assert "sk-keep" not in json.dumps(found)
     verdict = sy.with_reference_answers(sy.check(run, task="t", model="m"), history="sqlite:///runs.db")
-    assert verdict.telling[0]["baseline_answer"] == "the key is ***"
+    assert verdict.changed_items[0]["baseline_answer"] == "the key is ***"
 
 
 def test_python_keeps_answers_and_shows_those_of_the_reference_as_the_command_does() -> None:
@@ -129,12 +129,12 @@ def test_python_keeps_answers_and_shows_those_of_the_reference_as_the_command_do
     url = "sqlite:///runs.db"
     keep_run(sy.record(reference, task="t", model="m"), history=url, sources=[reference], keep_answers=True)
     verdict = sy.check(run, task="t", model="m", history=url, keep_answers=True)
-    assert verdict.telling[0]["baseline_answer"] == "It is 1."
+    assert verdict.changed_items[0]["baseline_answer"] == "It is 1."
     with open_history(url) as store:
         (kept, *_), _, total = store.runs()
         assert total == 2
         assert (store.answers(kept.id) or {})["q0"]["answer"] == "It is <b>0</b>."
-    assert "baseline_answer" not in sy.check(run, task="t", model="m").telling[0]
+    assert "baseline_answer" not in sy.check(run, task="t", model="m").changed_items[0]
     with pytest.raises(SteelyardError, match="needs a history"):
         sy.check(run, task="t", model="m", keep_answers=True)
 
@@ -148,7 +148,7 @@ def test_a_suite_shows_the_answers_of_the_reference_for_each_of_its_regressions(
         sy.with_reference_answers(sy.check_suite("suite.toml"), history=url),
         sy.check_suite("suite.toml", history=url, keep_answers=True),
     ):
-        assert suite.verdicts[0].telling[0]["baseline_answer"] == "It is 1."
+        assert suite.verdicts[0].changed_items[0]["baseline_answer"] == "It is 1."
     with open_history(url) as store:
         (newest, *_), _, _ = store.runs()
         assert store.answers(newest.id)

@@ -50,7 +50,7 @@ def alone(pair: Comparison, given: Sequence[Run], names: list[str], asked: dict[
     first, second = (given[names.index(side.name)] for side in (pair.baseline, pair.candidate))
     found = sy.compare(first, second, names=[pair.baseline.name, pair.candidate.name], **asked)
     details = replace(found.details, p_adjusted=pair.details.p_adjusted)
-    return replace(found, telling=(), conclusion=pair.conclusion, details=details)
+    return replace(found, changed_items=(), conclusion=pair.conclusion, details=details)
 
 
 CASES: list[tuple[str, dict[str, Any]]] = [

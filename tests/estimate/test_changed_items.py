@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.estimate import changed_items
-from steelyard.estimate.changed_items import telling_items
+from steelyard.estimate.changed_items import changed_items
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.tally.pairs import Pairs
@@ -41,24 +40,24 @@ def by_hand(scores: list[tuple[int, int]]) -> list[dict[str, Any]]:
 
 @given(SCORES)
 def test_losses_and_gains_in_turn(scores: list[tuple[int, int]]) -> None:
-    assert telling_items(pairs_of(scores), parse("mean")) == by_hand(scores)
+    assert changed_items(pairs_of(scores), parse("mean")) == by_hand(scores)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 100])
 def test_only_so_many_are_made(most: int) -> None:
     scores = [(i % 5, (i * 3) % 5) for i in range(30)]
-    assert telling_items(pairs_of(scores), parse("mean"), most) == by_hand(scores)[:most]
+    assert changed_items(pairs_of(scores), parse("mean"), most) == by_hand(scores)[:most]
 
 
 @pytest.mark.parametrize("most", [None, 1, 4, 100])
 def test_labels_are_looked_at_piece_by_piece(most: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of the two columns are in another order, and the first piece has two rows."""
-    monkeypatch.setattr(changed_items, "FIRST", 2)
+    monkeypatch.setattr("steelyard.estimate.changed_items.FIRST", 2)
     rng = np.random.default_rng(3)
     truth, a, b = (rng.integers(0, 3, 40) for _ in range(3))
     columns = [Labels(a, ("x", "y", "z"), complete=True), Labels(2 - b, ("z", "y", "x"), complete=True)]
     sides = [Items(n=40, truth=Labels(truth, ("x", "y", "z"), complete=True), prediction=column) for column in columns]
-    found = telling_items(Pairs(*sides, np.arange(40), np.arange(40), 40, ()), parse("accuracy"), most)
+    found = changed_items(Pairs(*sides, np.arange(40), np.arange(40), 40, ()), parse("accuracy"), most)
     right = [(int(t == p), int(t == q)) for t, p, q in zip(truth, a, b, strict=True)]
     assert [(item["id"], item["change"]) for item in found] == [(item["id"], item["change"]) for item in by_hand(right)][:most]
     named = [("xyz"[truth[i]], "xyz"[a[i]], "xyz"[b[i]]) for i in (int(item["id"].split()[1]) - 1 for item in found)]

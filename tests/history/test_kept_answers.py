@@ -18,9 +18,9 @@ def test_answers_are_kept_shown_and_dropped(url: str, tmp_path: Path, monkeypatc
     verdict = sy.check(run, task="t", model="m", history=url, keep_answers=True)
     assert verdict.verdict == "regression"
     assert verdict.warnings == sy.check(run, task="t", model="m").warnings
-    assert verdict.telling[0]["baseline_answer"] == "It is 1."
+    assert verdict.changed_items[0]["baseline_answer"] == "It is 1."
     with open_history(url) as store:
         (newest, *_), _, _ = store.runs()
         assert (store.answers(newest.id) or {})["q0"]["answer"].startswith("no idea")
     assert sy.drop_answers(url) == 2
-    assert "baseline_answer" not in sy.check(run, task="t", model="m", history=url).telling[0]
+    assert "baseline_answer" not in sy.check(run, task="t", model="m", history=url).changed_items[0]

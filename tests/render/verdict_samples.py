@@ -115,7 +115,7 @@ PAIRED = Verdict(
     flips={"both": 970, "baseline_only": 40, "candidate_only": 11, "neither": 298},
     conclusion="0.743745 is 0.02199 below the reference 0.765732 (p < 0.0001): worse.",
     claim="the difference is exact on these items; p and bounds are for new items of this kind",
-    telling=(
+    changed_items=(
         {"id": "gsm8k-test-0017", "change": "lost", "truth": "42", "baseline": "42", "candidate": "24"},
         {"id": "gsm8k-test-0093", "change": "gained", "truth": "7", "baseline": "8", "candidate": "7"},
         {
@@ -149,7 +149,7 @@ UNSURE = Verdict(
     conclusion="0.88 is 0.005 below the reference 0.885 (p = 0.387): not shown to be worse, but a drop of 0.005 is not ruled out "
     "(up to 0.0341 is possible).",
     claim="the difference is exact on these items; p and bounds are for new items of this kind",
-    telling=({"id": "row 3", "change": "lost", "truth": None, "baseline": 1.0, "candidate": 0.0},),
+    changed_items=({"id": "row 3", "change": "lost", "truth": None, "baseline": 1.0, "candidate": 0.0},),
 )
 LOWER_IS_BETTER = Verdict(
     verdict="regression",
@@ -179,7 +179,7 @@ RULED_OUT = replace(
     task="triage-large",
     theta=0.05,
     needed=None,
-    telling=(),
+    changed_items=(),
     conclusion="0.88 is 0.005 below the reference 0.885 (p = 0.387): a drop of 0.05 is ruled out.",
 )
 BARE = Verdict(verdict="pass", task="t", model="m")
@@ -239,7 +239,7 @@ def hostile(text: str) -> Verdict:
         spec={text: text},
         metric=text,
         reference={**PAIRED.reference, "by": text, "commit": text, "recorded": text},
-        telling=(item, item),
+        changed_items=(item, item),
         conclusion=text,
         claim=text,
         tier=text,

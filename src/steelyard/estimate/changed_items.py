@@ -17,6 +17,7 @@ from steelyard.atomic import write_text
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.read.source import Source, context_of
+from steelyard.results.comparison import ChangedItem
 from steelyard.tally.design import same_label
 from steelyard.tally.pairs import Pairs
 
@@ -28,7 +29,7 @@ Rows = npt.NDArray[np.int64]
 COLUMNS = ("id", "change", "truth", "baseline", "candidate")
 
 
-def telling_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list[dict[str, Any]]:
+def changed_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list[ChangedItem]:
     """Items that one system has right and the other wrong, losses and gains in turn; for scores, the largest gaps first.
 
     most: the first so many; None is all of them.
@@ -95,44 +96,46 @@ def _labelled(items: Items) -> bool:
     return items.truth is not None and items.prediction is not None
 
 
-def _item(pairs: Pairs, i: int, change: str, values: Any) -> dict[str, Any]:
+def _item(pairs: Pairs, i: int, change: str, values: Any) -> ChangedItem:
     a, b = pairs.baseline, pairs.candidate
     labelled = _labelled(a) and b.prediction is not None
-    out: dict[str, Any] = {"id": pairs.names[i] if pairs.names else f"row {i + 1}", "change": change}
-    out["truth"] = a.truth.names[a.truth.codes[i]] if labelled and a.truth is not None else None
-    out["baseline"] = a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i])
-    out["candidate"] = b.prediction.names[b.prediction.codes[i]] if labelled and b.prediction is not None else float(values[1][i])
-    return out
+    return ChangedItem(
+        id=pairs.names[i] if pairs.names else f"row {i + 1}",
+        change=change,
+        truth=a.truth.names[a.truth.codes[i]] if labelled and a.truth is not None else None,
+        baseline=a.prediction.names[a.prediction.codes[i]] if labelled and a.prediction is not None else float(values[0][i]),
+        candidate=b.prediction.names[b.prediction.codes[i]] if labelled and b.prediction is not None else float(values[1][i]),
+    )
 
 
-def with_context(items: Sequence[Mapping[str, Any]], baseline: Source | None, candidate: Source | None) -> list[dict[str, Any]]:
+def with_context(items: Sequence[ChangedItem], baseline: Source | None, candidate: Source | None) -> tuple[ChangedItem, ...]:
     """The items, each with an excerpt of its `prompt`, where a source has one.
 
     Where an item is told by its scores: also what the right answer is (`target`) and what was answered (`baseline_answer`,
     `candidate_answer`). One source with both systems tells only what both share.
     """
-    ids = {str(item["id"]) for item in items[:EXPLAINED]}
+    ids = {item.id for item in items[:EXPLAINED]}
     sides = {"baseline": baseline, "candidate": candidate}
     found = {side: {} if source is None or not ids else context_of(source, ids) for side, source in sides.items()}
     if not any(found.values()):
-        return [dict(item) for item in items]
-    out: list[dict[str, Any]] = []
+        return tuple(items)
+    out: list[ChangedItem] = []
     for item in items:
-        told = {side: known.get(str(item["id"]), {}) for side, known in found.items()}
+        told = {side: known.get(item.id, {}) for side, known in found.items()}
         more = {"prompt": _first(told, "prompt")}
-        if item.get("truth") is None:
+        if item.truth is None:
             more["target"] = _first(told, "target")
-        if baseline is not candidate and not isinstance(item["baseline"], str):
+        if baseline is not candidate and not isinstance(item.baseline, str):
             more |= {f"{side}_answer": text.get("answer") for side, text in told.items()}
-        out.append({**item, **{key: value for key, value in more.items() if value}})
-    return out
+        out.append(replace(item, **{key: value for key, value in more.items() if value}))
+    return tuple(out)
 
 
 def _first(told: Mapping[str, Mapping[str, str]], what: str) -> str | None:
     return next((text[what] for text in told.values() if text.get(what)), None)
 
 
-def with_excerpts(items: Sequence[Mapping[str, Any]], source: Any, keys: Callable[[str], Collection[str]]) -> tuple[Mapping[str, Any], ...]:
+def with_excerpts(items: Sequence[ChangedItem], source: Any, keys: Callable[[str], Collection[str]]) -> tuple[ChangedItem, ...]:
     """The items, each with the excerpt of its prompt, where the source is rows that have one: an id may be a hash that tells nothing.
 
     keys: what an id of the source may be called in the items (itself, or its hash).
@@ -140,7 +143,7 @@ def with_excerpts(items: Sequence[Mapping[str, Any]], source: Any, keys: Callabl
     if not isinstance(source, list) or not any(isinstance(row, Mapping) and row.get("excerpt") for row in source):
         return tuple(items)
     known = {key: row["excerpt"] for row in source if row.get("excerpt") for key in keys(str(row.get("id")))}
-    return tuple({**item, "excerpt": known[item["id"]]} if item.get("id") in known else item for item in items)
+    return tuple(replace(item, excerpt=known[item.id]) if item.id in known else item for item in items)
 
 
 def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> None:
@@ -148,7 +151,7 @@ def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> N
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for item in telling_items(pairs, metric):
+    for item in changed_items(pairs, metric):
         writer.writerow([_harmless(item[column]) for column in COLUMNS])
     write_text(Path(path), out.getvalue())
 

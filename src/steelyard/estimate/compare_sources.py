@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
-from steelyard.estimate.changed_items import TOLD, item_values, telling_items, with_context, write_flips
+from steelyard.estimate.changed_items import TOLD, changed_items, item_values, with_context, write_flips
 from steelyard.estimate.evidence import concluded_again, finish
 from steelyard.estimate.opening import (
     SystemItems,
@@ -252,7 +252,7 @@ def compare_runs(
         return finish(unpaired_evidence(runs[0], runs[1], metric, asked, warnings), metric, asked, warnings, names)
     pairs, unmatched = paired(baseline, candidate, asked, warnings)
     found = pair_evidence(pairs, metric, asked, warnings)
-    telling = with_context(telling_items(pairs, metric, TOLD), baseline.source, candidate.source)
+    changed = with_context(changed_items(pairs, metric, TOLD), baseline.source, candidate.source)
     if flips_out is not None:
         write_flips(flips_out, pairs, metric)
     if candidate.log is not None and candidate.log.chosen:
@@ -260,7 +260,7 @@ def compare_runs(
     slices, tasks = _slices(pairs, metric, asked, warnings, by, names)
     if tasks:
         found.note(over_tasks=tuple(tasks))
-    return finish(found, metric, asked, warnings, names, telling=telling, unmatched=unmatched, slices=slices)
+    return finish(found, metric, asked, warnings, names, changed_items=changed, unmatched=unmatched, slices=slices)
 
 
 def _runs(
@@ -450,7 +450,7 @@ def compare_large(
         asked,
         warnings,
         (called[0], called[1]),
-        telling=with_context(met.telling, baseline, candidate),
+        changed_items=with_context(met.changed_items, baseline, candidate),
         unmatched=met.report.to_dict(),
         slices=(),
     )

@@ -373,7 +373,7 @@ def filled(*sections: Section | None) -> list[Section]:
     return [section for section in sections if section is not None and section.blocks]
 
 
-Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `telling` has them, and a note
+Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `changed_items` has them, and a note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,31 @@ class Difference(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedItem(ResultPart):
+    """An item that one of two systems has right and the other wrong, or whose score changed. change: "lost" or "gained".
+
+    baseline, candidate: what they answered, or their scores. truth: the label; None where items are told by their scores. Texts of the
+    source are there where it has them: prompt, target (the right answer), what was answered, excerpt (the beginning of a prompt, for an
+    item whose id is a hash). slice: the slices that a verdict has the item in.
+    """
+
+    BRIEF = True
+    ALWAYS = ("id", "change", "truth", "baseline", "candidate")
+
+    id: str
+    change: str
+    truth: str | None = None
+    baseline: str | float | None = None
+    candidate: str | float | None = None
+    slice: str | None = None
+    prompt: str | None = None
+    target: str | None = None
+    baseline_answer: str | None = None
+    candidate_answer: str | None = None
+    excerpt: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Test(ResultPart):
     """A test of no difference. `details` holds what a test adds: its share, its degrees of freedom, how exact it is."""
 
@@ -91,7 +116,7 @@ class Comparison(Result):
     mde: float | None = None
     unmatched: Mapping[str, int] | None = None
     conclusion: str = ""
-    telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
+    changed_items: tuple[ChangedItem, ...] = said_as("telling_items", default=())
     table: JointCounts | None = None
     slices: tuple[ComparedSlice, ...] = ()
     details: ComparisonDetails = field(default_factory=ComparisonDetails)
@@ -99,6 +124,11 @@ class Comparison(Result):
     @property
     def p_value(self) -> float | None:
         return self.test.p_value
+
+    @property
+    def telling(self) -> tuple[ChangedItem, ...]:
+        """Deprecated: so version 0.1.0 called `changed_items`."""
+        return self.changed_items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

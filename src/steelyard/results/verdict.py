@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart, one_of, said_apart, said_as
-from steelyard.results.comparison import Difference, System, Test
+from steelyard.results.comparison import ChangedItem, Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
 from steelyard.results.nights import NightPoint
@@ -122,7 +122,7 @@ class Verdict(Result):
     flips: Mapping[str, int] | None = None
     needed: Mapping[str, Any] | None = None
     waiver: Mapping[str, Any] | None = None
-    telling: tuple[Mapping[str, Any], ...] = said_as("telling_items", default=())
+    changed_items: tuple[ChangedItem, ...] = said_as("telling_items", default=())
     slicing: SliceFamily | None = field(default=None, metadata=IF_ANY)
     slices: tuple[JudgedSlice, ...] = field(default=(), metadata=IF_ANY)
     details: VerdictDetails = field(default_factory=VerdictDetails)
@@ -136,6 +136,11 @@ class Verdict(Result):
     def p_decisive(self) -> float | None:
         """The p-value that the verdict rests on, and that a suite takes: with slices, the smallest adjusted one of them and the whole."""
         return self.p_value if self.slicing is None else self.slicing.p_value
+
+    @property
+    def telling(self) -> tuple[ChangedItem, ...]:
+        """Deprecated: so version 0.1.0 called `changed_items`."""
+        return self.changed_items
 
     @classmethod
     def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -810,9 +810,9 @@ def test_lost_and_gained_mean_the_same_for_every_metric() -> None:
     b = a.assign(prediction=1 - y, probability=np.where(y, 0.1, 0.9))
     for metric in ("accuracy", "error", "macro_f1", "brier"):
         c = sy.compare(a, b, metric=metric, **({"positive": "1"} if metric == "brier" else {}))
-        assert {item["change"] for item in c.telling} <= {"lost"}, metric
+        assert {item["change"] for item in c.changed_items} <= {"lost"}, metric
     flipped = sy.compare(a.drop(columns="probability"), b.drop(columns="probability"))
-    assert len(flipped.telling) == 5
+    assert len(flipped.changed_items) == 5
 
 
 def test_preferences() -> None:

@@ -68,11 +68,11 @@ def test_an_item_has_an_excerpt_of_its_prompt(tmp_path: Path, kind: str, column:
 def test_large_files_are_looked_up_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steelyard.estimate.compare_sources.LARGE", 10)
     given = [written(tmp_path, "csv", name, rows(wrong)) for name, wrong in (("a", 0), ("b", 3))]
-    assert all(item["prompt"].endswith("?") for item in sy.compare(*given).telling)
+    assert all(item["prompt"].endswith("?") for item in sy.compare(*given).changed_items)
 
 
 def test_scores_come_with_target_and_answers() -> None:
-    told = sy.compare(scored(0, "It is"), scored(2, "I say")).telling
+    told = sy.compare(scored(0, "It is"), scored(2, "I say")).changed_items
     assert told[1]["baseline"] == 1.0
     assert told[1]["candidate"] == 0.0
     assert told[1]["target"] == "2"
@@ -84,7 +84,7 @@ def test_scores_come_with_target_and_answers() -> None:
 
 def test_a_source_without_prompts_has_none() -> None:
     plain = [[{key: value for key, value in row.items() if key != "prompt"} for row in rows(wrong)] for wrong in (0, 3)]
-    assert [set(item) for item in sy.compare(*plain).telling] == [{"id", "change", "truth", "baseline", "candidate"}] * 3
+    assert [set(item) for item in sy.compare(*plain).changed_items] == [{"id", "change", "truth", "baseline", "candidate"}] * 3
 
 
 @every("strange", [None, float("nan"), ["a", {"role": "user"}], 7, "", "\x00\ud800"])
@@ -97,7 +97,7 @@ def test_whatever_is_in_the_column_is_no_error(strange: Any) -> None:
 
 def test_one_table_of_two_models_has_prompts_and_no_mixed_answers() -> None:
     long = [{**row, "model": name} for name, wrong in (("old", 0), ("new", 3)) for row in scored(wrong, name)]
-    told = sy.compare(long, names=["old", "new"]).telling
+    told = sy.compare(long, names=["old", "new"]).changed_items
     assert told[0]["prompt"].endswith("What is 0 plus 0?")
     assert "candidate_answer" not in told[0]
 
@@ -107,7 +107,7 @@ def test_a_check_shows_what_the_run_was_asked_and_said(tmp_path: Path, monkeypat
     sy.record(written(tmp_path, "csv", "a", rows(0)), task="t", model="m", reason="first")
     verdict = sy.check(written(tmp_path, "csv", "b", rows(9)), task="t", model="m")
     assert verdict.verdict == "regression"
-    item = next(item for item in verdict.telling if item["id"] == "q4")
+    item = next(item for item in verdict.changed_items if item["id"] == "q4")
     assert item["prompt"].endswith("What is 4 plus 4?")
     assert (item["target"], item["candidate_answer"]) == ("8", "none")
     page = sy.report(verdict)
@@ -119,7 +119,7 @@ def test_texts_of_a_verdict_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     n = EXPLAINED + 50
     sy.record(rows(0, n=n), task="t", model="m", reason="first")
-    told = sy.check(rows(n, n=n), task="t", model="m").telling
+    told = sy.check(rows(n, n=n), task="t", model="m").changed_items
     assert len(told) == n
     assert sum("prompt" in item for item in told) == EXPLAINED
 

@@ -112,8 +112,8 @@ def test_a_regression(lost: int, gained: int) -> None:
     verdict = checked(rows(flipped(reference, lost, gained)))
     assert verdict.verdict == "regression"
     assert verdict.exit_code == 1
-    assert [item["id"] for item in verdict.telling if item["change"] == "lost"] == [f"q{i}" for i in range(lost)]
-    assert sum(item["change"] == "gained" for item in verdict.telling) == gained
+    assert [item["id"] for item in verdict.changed_items if item["change"] == "lost"] == [f"q{i}" for i in range(lost)]
+    assert sum(item["change"] == "gained" for item in verdict.changed_items) == gained
 
 
 def test_the_threshold_is_the_score_below_which_it_is_a_regression() -> None:
@@ -132,7 +132,7 @@ def test_three_points_worse_with_the_flipped_items() -> None:
     verdict = checked(rows(flipped(reference, 40, 10)))
     assert verdict.verdict == "regression"
     assert verdict.difference["estimate"] == pytest.approx(-0.03)
-    assert verdict.telling
+    assert verdict.changed_items
 
 
 def test_theta_of_half_a_point_on_200_items_is_inconclusive_and_says_how_many_would_decide() -> None:
@@ -296,7 +296,7 @@ def test_scores_where_one_is_bad() -> None:
     verdict = checked(rows(flipped(reference, 0, 9)))
     assert verdict.verdict == "regression"
     assert not any("better than the reference" in warning for warning in verdict.warnings)
-    assert {item["change"] for item in verdict.telling} == {"lost"}
+    assert {item["change"] for item in verdict.changed_items} == {"lost"}
     good = checked(rows(flipped(reference, 9, 0)))
     assert good.verdict == "pass"
     assert any("better than the reference" in warning for warning in good.warnings)
@@ -559,7 +559,7 @@ def test_hashed_ids_pair_and_are_nowhere_in_the_files() -> None:
     verdict = checked([{**row, "score": 0} if i < 8 else row for i, row in enumerate(secret)])
     assert verdict.verdict == "regression"
     assert verdict.n == 100
-    assert len(verdict.telling) == 8
+    assert len(verdict.changed_items) == 8
 
 
 def test_the_telling_items_of_hashed_references_have_the_names_of_the_run() -> None:
@@ -567,7 +567,7 @@ def test_the_telling_items_of_hashed_references_have_the_names_of_the_run() -> N
     secret = [{**row, "id": f"question-{i}"} for i, row in enumerate(rows(bits(50, 50)))]
     recorded(secret, ids="hashed")
     verdict = checked([{**row, "score": 0} if i < 8 else row for i, row in enumerate(secret)])
-    assert {item["id"] for item in verdict.telling} == {f"question-{i}" for i in range(8)}
+    assert {item["id"] for item in verdict.changed_items} == {f"question-{i}" for i in range(8)}
 
 
 def test_labels_recorded_scores_checked_and_the_other_way_round() -> None:
@@ -962,4 +962,4 @@ def test_a_score_beside_labels_that_is_neither_right_nor_wrong_is_read_as_it_was
     turned = [row | {"prediction": "ba"["ab".index(row["prediction"])]} for row in rows]
     found = sy.check(turned, task="t", model="m")
     assert (found.verdict, found.flips["baseline_only"]) == ("regression", 51)
-    assert {(item["baseline"], item["candidate"]) for item in found.telling} == {(1.0, 0.0), (0.0, 1.0)}
+    assert {(item["baseline"], item["candidate"]) for item in found.changed_items} == {(1.0, 0.0), (0.0, 1.0)}

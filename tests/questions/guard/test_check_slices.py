@@ -55,7 +55,7 @@ def test_a_loss_in_one_slice_is_a_regression_though_gains_elsewhere_hide_it() ->
     assert verdict.p_value == pytest.approx(0.5)
     assert [(one.value, one.worse) for one in verdict.slices] == [("de", True), ("en", False), ("fr", False)]
     assert "not shown to be worse. Worse for language = de" in verdict.conclusion
-    assert verdict.telling[0]["slice"] == "de"
+    assert verdict.changed_items[0]["slice"] == "de"
 
 
 def test_the_p_values_are_those_of_the_graph_and_the_smallest_is_what_a_suite_takes() -> None:

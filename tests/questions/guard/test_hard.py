@@ -178,7 +178,7 @@ def test_hashed_ids_change_nothing(n: int) -> None:
         verdicts.append(checked(rows(lost(n))))
     assert verdicts[0].verdict == verdicts[1].verdict
     assert verdicts[0].threshold == verdicts[1].threshold
-    assert {item["id"] for item in verdicts[1].telling} == {f"q{i}" for i in range(n)}
+    assert {item["id"] for item in verdicts[1].changed_items} == {f"q{i}" for i in range(n)}
 
 
 def test_items_that_are_left_out_never_make_a_pass_silently() -> None:

@@ -133,7 +133,7 @@ def test_a_check_keeps_its_items_and_two_runs_can_be_compared(url: str, tmp_path
     found = sy.compare_runs(runs[1].id, runs[0].id[:6], history=url)
     assert found.flips is not None
     assert (found.flips["baseline_only"], found.flips["candidate_only"]) == (2, 1)
-    assert {item["id"] for item in found.telling} == {"q1", "q2", "q4"}
+    assert {item["id"] for item in found.changed_items} == {"q1", "q2", "q4"}
 
 
 def test_tables_in_memory_keep_their_items_too_and_what_is_read_once_does_not(url: str) -> None:

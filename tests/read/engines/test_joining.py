@@ -14,7 +14,7 @@ import pytest
 import steelyard as sy
 from steelyard.errors import DataError, SteelyardError
 from steelyard.estimate import compare_sources as compare_engine
-from steelyard.estimate.changed_items import telling_items
+from steelyard.estimate.changed_items import changed_items
 from steelyard.metrics.catalogue import parse
 from steelyard.read.engines import joining as id_join
 from steelyard.read.engines.duckdb_table import literal, quoted
@@ -390,7 +390,7 @@ def test_the_telling_items_are_those_of_the_items(tmp_path: Path) -> None:
     pairs, _ = match(*(source.items() for source in sources))
     found = meet(*sources)
     assert found is not None
-    assert list(found.telling) == telling_items(pairs, parse("accuracy"), 10)
+    assert list(found.changed_items) == changed_items(pairs, parse("accuracy"), 10)
 
 
 def test_refusals_are_the_same_either_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

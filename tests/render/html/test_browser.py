@@ -93,7 +93,7 @@ def test_the_policy_stops_what_slips_in(show: Show) -> None:
 
 def test_search_narrows_the_items(show: Show) -> None:
     items = tuple({"id": f"item-{i:03d}", "change": "lost", "truth": "a", "baseline": "a", "candidate": "b"} for i in range(30))
-    seen = show(report(replace(PAIRED, telling=items)))
+    seen = show(report(replace(PAIRED, changed_items=items)))
     rows = seen.page.locator("table.searched tbody tr:visible")
     assert rows.count() == 20  # the others are folded
     seen.page.get_by_role("searchbox").fill("ITEM-02")

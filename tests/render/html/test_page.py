@@ -202,7 +202,7 @@ def hostile_results(word: str) -> list[Any]:
     other = {**named, "id": [f"{clean}{i}" for i in range(60)]}
     verdict = replace(
         PAIRED, task=word, model=word, spec={word: word}, conclusion=word, claim=word, signature=word, warnings=(word,), metric=word,
-        telling=({"id": word, "change": "lost", "truth": word, "baseline": word, "candidate": word},),
+        changed_items=({"id": word, "change": "lost", "truth": word, "baseline": word, "candidate": word},),
     )  # fmt: skip
     return [
         sy.measure(named, metric=["accuracy", "each_recall"], by="area"),
@@ -271,7 +271,7 @@ def test_many_classes_and_slices_are_capped() -> None:
 
 def test_long_lists_are_capped_with_a_note() -> None:
     items = tuple({"id": f"i{i}", "change": "lost", "truth": "a", "baseline": "a", "candidate": "b"} for i in range(3 * CAP))
-    page = report_html([replace(PAIRED, telling=items)])
+    page = report_html([replace(PAIRED, changed_items=items)])
     assert f"The first {CAP:,} of {3 * CAP:,} rows" in page
     assert page.count("<td><del>a</del></td><td><ins>b</ins></td>") == CAP
     assert len(page) < 5_000_000

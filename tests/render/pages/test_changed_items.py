@@ -41,7 +41,7 @@ ANSWERS = {"id": "q1", "change": "lost", "truth": "42"}
 
 def shown(baseline: object, candidate: object, **more: object) -> str:
     item = {**ANSWERS, "baseline": baseline, "candidate": candidate, **more}
-    return fragment_html(replace(PAIRED, telling=(item,)))
+    return fragment_html(replace(PAIRED, changed_items=(item,)))
 
 
 def test_words_that_differ_are_marked() -> None:

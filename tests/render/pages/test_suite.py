@@ -186,7 +186,7 @@ def test_hostile_words(word: str) -> None:
 
 
 def test_the_page_stays_under_the_cap_flipped_items_and_passing_rows_go_first() -> None:
-    s = many(100, verdict="regression", telling=PAIRED.telling * 10)
+    s = many(100, verdict="regression", changed_items=PAIRED.changed_items * 10)
     page = result_markdown(s, cap=225_000)
     assert len(page.encode()) <= 225_000
     assert page.count("| **REGRESSION** |") == 100

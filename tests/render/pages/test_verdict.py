@@ -167,7 +167,7 @@ def test_markdown_and_text_have_the_same_numbers(v: Verdict) -> None:
         for _, value, _ in group:
             assert f"| {value} |" in page
             assert value in text
-    assert page.count("<details>") == page.count("</details>") == (1 if v.telling else 0)
+    assert page.count("<details>") == page.count("</details>") == (1 if v.changed_items else 0)
 
 
 # ---- digits that agree with the decision -----------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_ascii_only(v: Verdict) -> None:
 
 def test_long_items_are_cut_in_the_width() -> None:
     item = {"id": "x" * 10_000, "change": "lost", "truth": "y" * 10_000, "baseline": "z" * 10_000, "candidate": "w"}
-    lines = result_text(replace(PAIRED, telling=(item,), signature="")).splitlines()
+    lines = result_text(replace(PAIRED, changed_items=(item,), signature="")).splitlines()
     assert max(map(display_width, lines)) <= 80
 
 
@@ -273,7 +273,7 @@ def test_hostile_words_in_markdown(word: str) -> None:
 
 def test_the_page_stays_under_the_cap_and_says_what_was_left_out() -> None:
     item = {"id": "猫" * 300, "change": "lost", "truth": "|" * 300, "baseline": "b", "candidate": "c"}
-    v = replace(PAIRED, telling=(item,) * 2000, warnings=tuple(f"{i} " + "w" * 500 for i in range(100)))
+    v = replace(PAIRED, changed_items=(item,) * 2000, warnings=tuple(f"{i} " + "w" * 500 for i in range(100)))
     page = result_markdown(v)
     size = len(page.encode())
     assert 850_000 < size <= 900_000

@@ -23,6 +23,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
 from steelyard.results.base import Warnings
+from steelyard.results.comparison import ChangedItem
 from steelyard.results.verdict import JudgedSlice, SliceFamily
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
@@ -47,7 +48,7 @@ class GuardOutcome:
     threshold: float | None = None
     flips: dict[str, int] | None = None
     needed: dict[str, Any] | None = None
-    telling: tuple[dict[str, Any], ...] = ()
+    changed_items: tuple[ChangedItem, ...] = ()
     claim: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     judged: Any = None  # the judgement behind it, where items were paired: slices go back to it

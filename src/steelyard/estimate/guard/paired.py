@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.changed_items import KEPT, item_values, telling_items
+from steelyard.estimate.changed_items import KEPT, changed_items, item_values
 from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard import relative
 from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
@@ -40,7 +40,7 @@ from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import Test
+from steelyard.results.comparison import ChangedItem, Test
 from steelyard.results.verdict import WORSENING
 from steelyard.tally.pairs import Pairs, Sides
 from steelyard.tally.rounding import without_rounding
@@ -565,7 +565,7 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         threshold=threshold,
         flips=None if found.flips is None else dict(found.flips),
         needed=judged.needed(smallest) if verdict == "inconclusive" else None,
-        telling=_telling(judged),
+        changed_items=_changed_items(judged),
         claim=judged.claim(),
         details=details,
         judged=judged,
@@ -615,9 +615,9 @@ def _failed_altogether(sums: Any, higher_is_better: bool) -> Any:
     return (below > 0) & ((above <= 0) if higher_is_better else (above >= below))
 
 
-def _telling(judged: PairedJudgement) -> tuple[dict[str, Any], ...]:
+def _changed_items(judged: PairedJudgement) -> tuple[ChangedItem, ...]:
     """The items that changed most; lost and gained as this rule sees them, which may count a score of 1 as bad."""
-    items = telling_items(judged.pairs, judged.metric, KEPT)
+    items = changed_items(judged.pairs, judged.metric, KEPT)
     if judged.rule.higher_is_better == judged.metric.higher_is_better:
         return tuple(items)
-    return tuple({**item, "change": TURNED[item["change"]]} for item in items)
+    return tuple(replace(item, change=TURNED[item.change]) for item in items)

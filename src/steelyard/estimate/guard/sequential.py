@@ -25,6 +25,7 @@ from steelyard.items import Items, Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results.base import Warnings
+from steelyard.results.comparison import ChangedItem
 from steelyard.results.verdict import WORSENING
 
 FloatArray = npt.NDArray[np.float64]
@@ -505,7 +506,7 @@ def found_of(
         threshold=None,
         flips=flips_of(series) if plan.right_or_wrong and plan.one_answer else None,
         needed={"items": None, "more": None, "why": _undecided(n, beyond, ended, plan)} if verdict == "inconclusive" else None,
-        telling=_telling(series, guard),
+        changed_items=_changed_items(series, guard),
         claim=_claim(rule, plan),
         details={"stopping": facts},
     )
@@ -528,17 +529,16 @@ def flips_of(series: PairedSeries) -> dict[str, int]:
     return {name: int(part.sum()) for name, part in parts.items()}
 
 
-def _telling(series: PairedSeries, guard: GuardRule) -> tuple[dict[str, Any], ...]:
+def _changed_items(series: PairedSeries, guard: GuardRule) -> tuple[ChangedItem, ...]:
     turned = guard.sign * series.differences
     order = np.argsort(-np.abs(turned), kind="stable")[:KEPT]
     return tuple(
-        {
-            "id": series.ids[i],
-            "change": "lost" if turned[i] < 0 else "gained",
-            "truth": None,
-            "baseline": float(series.reference[i]),
-            "candidate": float(series.candidate[i]),
-        }
+        ChangedItem(
+            id=series.ids[i],
+            change="lost" if turned[i] < 0 else "gained",
+            baseline=float(series.reference[i]),
+            candidate=float(series.candidate[i]),
+        )
         for i in order
         if turned[i] != 0
     )

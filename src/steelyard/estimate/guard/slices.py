@@ -22,7 +22,7 @@ from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import Difference
+from steelyard.results.comparison import ChangedItem, Difference
 from steelyard.results.verdict import JudgedSlice, SliceFamily, one_sided_bounds
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.spelling import label_order
@@ -115,7 +115,7 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
             f"no slice of {' and '.join(request.by)} was tested: "
             + ("their groups are too few" if not counted else f"each has fewer than {FEWEST_ITEMS} items")
         )
-    found.telling = _with_slice(found, judged.pairs, parts)
+    found.changed_items = _with_slice(found, judged.pairs, parts)
     return found
 
 
@@ -295,11 +295,11 @@ def _needed(part: _SliceItems) -> dict[str, Any]:
     return {"items": None, "more": None, "why": why} if found is None else {**found, "why": f"for {part.name}: {found['why']}"}
 
 
-def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems]) -> tuple[dict[str, Any], ...]:
+def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems]) -> tuple[ChangedItem, ...]:
     """The changed items, each with its slice; those of slices that are worse come first."""
-    told = {str(item["id"]) for item in found.telling}
+    told = {item.id for item in found.changed_items}
     if not told or not pairs.names:
-        return found.telling
+        return found.changed_items
     place = {name: i for i, name in enumerate(pairs.names) if name in told}
     of_item: dict[int, list[_SliceItems]] = {}
     for part in parts:
@@ -307,8 +307,8 @@ def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems])
             of_item.setdefault(i, []).append(part)
     worse = {(row.by, row.value) for row in found.slices if row.worse}
     named = []
-    for item in found.telling:
-        own = of_item.get(place.get(str(item["id"]), -1), [])
+    for item in found.changed_items:
+        own = of_item.get(place.get(item.id, -1), [])
         first = not any((part.by, part.value) in worse for part in own)
-        named.append((first, {**item, "slice": ", ".join(part.value for part in own)} if own else item))
+        named.append((first, replace(item, slice=", ".join(part.value for part in own)) if own else item))
     return tuple(item for _, item in sorted(named, key=lambda each: each[0]))

@@ -111,8 +111,8 @@ def guard_source(
         if slices is not None:
             found = with_slices(found, slices)
         found.details["n_reference"] = len(recorded.keys)
-        told = [{**item, "id": names.get(item["id"], item["id"])} for item in found.telling]
-        found.telling = tuple(with_context(told, None, original.source))
+        told = [replace(item, id=names.get(item.id, item.id)) for item in found.changed_items]
+        found.changed_items = with_context(told, None, original.source)
         _warn_of_edited_value(found, entry, warnings)
         return found, scale
     if rule.target == "runs":

@@ -60,7 +60,7 @@ def written(
         needed=found.needed,
         conclusion=conclude(found, rule),
         claim=found.claim,
-        telling=found.telling,
+        changed_items=found.changed_items,
         slicing=found.slicing,
         slices=found.slices,
         details=VerdictDetails.of({key: value for key, value in found.details.items() if key != "ratio"}),

@@ -47,11 +47,11 @@ def runs_of_suite(
 def as_kept(result: Any, config: Config, directory: str | os.PathLike[str] | None) -> Any:
     """The result with the ids of its changed items as the history may have them: hashes where the reference, or the team, wants those."""
     verdict = result.verdict if isinstance(result, Evaluation) else result
-    if not isinstance(verdict, Verdict) or not verdict.telling or not wants_hashes(verdict, config, directory):
+    if not isinstance(verdict, Verdict) or not verdict.changed_items or not wants_hashes(verdict, config, directory):
         return result
     from steelyard.reference.outcomes import hash_id
 
-    hashed = replace(verdict, telling=tuple({**item, "id": hash_id(str(item["id"]))} for item in verdict.telling))
+    hashed = replace(verdict, changed_items=tuple(replace(item, id=hash_id(item.id)) for item in verdict.changed_items))
     return replace(result, verdict=hashed) if isinstance(result, Evaluation) else hashed
 
 

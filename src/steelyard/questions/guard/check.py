@@ -159,11 +159,11 @@ def check(
     warn_of_drift(found, entry, rule, warnings)
     warn_of_theta(rule, found.reference, warnings)
     verdict = written(found, rule, warnings, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
-    if verdict.telling:
+    if verdict.changed_items:
         from steelyard.estimate.changed_items import with_excerpts  # NumPy: only where there are items
         from steelyard.reference.outcomes import hash_id
 
-        verdict = replace(verdict, telling=with_excerpts(verdict.telling, source, lambda id_: (id_, hash_id(id_))))
+        verdict = replace(verdict, changed_items=with_excerpts(verdict.changed_items, source, lambda id_: (id_, hash_id(id_))))
     if notes is not None:
         from steelyard.estimate.guard.rates import watch_rates
 

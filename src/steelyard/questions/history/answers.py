@@ -15,6 +15,7 @@ from steelyard.history.store import LARGEST_PAGE, History, open_history
 from steelyard.options.history import KEEP, OPTIONS
 from steelyard.options.option import documented
 from steelyard.reference.config import find_config
+from steelyard.results.comparison import ChangedItem
 from steelyard.results.verdict import Suite, Verdict
 
 Judged = TypeVar("Judged", Verdict, Suite)
@@ -49,7 +50,7 @@ def with_reference_answers(result: Judged, *, history: str | None = None, config
 
 
 def _wants_answers(verdict: Verdict) -> bool:
-    return verdict.verdict == "regression" and bool(verdict.telling)
+    return verdict.verdict == "regression" and bool(verdict.changed_items)
 
 
 def _with_answers(store: History, verdict: Verdict) -> Verdict:
@@ -61,7 +62,7 @@ def _with_answers(store: History, verdict: Verdict) -> Verdict:
     def texts(id_: str) -> Mapping[str, str] | None:
         return known.get(id_) or known.get(hash_id(id_))
 
-    return replace(verdict, telling=tuple(_beside(item, texts(str(item["id"]))) for item in verdict.telling))
+    return replace(verdict, changed_items=tuple(_beside(item, texts(item.id)) for item in verdict.changed_items))
 
 
 def _of_reference(store: History, verdict: Verdict) -> dict[str, dict[str, str]] | None:
@@ -73,12 +74,12 @@ def _of_reference(store: History, verdict: Verdict) -> dict[str, dict[str, str]]
     return store.answers(runs[0].id)
 
 
-def _beside(item: Mapping[str, Any], texts: Mapping[str, str] | None) -> Mapping[str, Any]:
+def _beside(item: ChangedItem, texts: Mapping[str, str] | None) -> ChangedItem:
     if not texts:
         return item
-    more = {"prompt": texts.get("prompt"), "target": None if item.get("truth") is not None else texts.get("target")}
-    more["baseline_answer"] = None if isinstance(item.get("baseline"), str) else texts.get("answer")
-    return {**item, **{key: value for key, value in more.items() if value and not item.get(key)}}
+    more = {"prompt": texts.get("prompt"), "target": None if item.truth is not None else texts.get("target")}
+    more["baseline_answer"] = None if isinstance(item.baseline, str) else texts.get("answer")
+    return replace(item, **{key: value for key, value in more.items() if value and not item.get(key)})
 
 
 @documented(

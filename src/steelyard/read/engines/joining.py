@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from steelyard.late_dataclass import dataclass
 from steelyard.read.encode import text_of
 from steelyard.read.engines.duckdb_table import EngineTable, Scan, connect, literal
 from steelyard.read.source import Source
+from steelyard.results.comparison import ChangedItem
 from steelyard.tally.counts import declared
 from steelyard.tally.joint import JointCounts, joint_table
 from steelyard.tally.pairs import PairingReport
@@ -217,7 +219,7 @@ FEW = 9  # different scores that are looked at: more of them are no right and wr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meeting:
-    """What two sources have in common: cells of (truth, baseline, candidate) as texts, the report, and the telling items.
+    """What two sources have in common: cells of (truth, baseline, candidate) as texts, the report, and the items that changed.
 
     truths: of each source, those of all its rows, with and without a partner; none if the truths were not looked at.
     """
@@ -225,7 +227,7 @@ class Meeting:
     cells: Mapping[tuple[str, str, str], int]
     outcomes: bool
     report: PairingReport
-    telling: tuple[dict[str, Any], ...]
+    changed_items: tuple[ChangedItem, ...]
     truths: tuple[frozenset[str], ...] = ()
 
     def joint(self, labels: Sequence[str] | None = None) -> JointCounts:
@@ -316,10 +318,10 @@ def _meeting(join: Join) -> Meeting | None:
         example_candidate_only=tuple(_smallest(only[1])[:EXAMPLES]),
         example_conflicts=tuple(_smallest(conflicts)[:EXAMPLES]),
     )
-    telling = _telling(cells)
+    changed = _changed(cells)
     if join.outcomes:
-        telling = _answers(join, telling)
-    return Meeting(cells=total, outcomes=join.outcomes, report=report, telling=tuple(telling), truths=() if join.outcomes else truths)
+        changed = _answers(join, changed)
+    return Meeting(cells=total, outcomes=join.outcomes, report=report, changed_items=tuple(changed), truths=() if join.outcomes else truths)
 
 
 def _cells(join: Join, groups: Sequence[JoinGroup]) -> tuple[list[_Cell], tuple[frozenset[str], ...]] | None:
@@ -355,25 +357,26 @@ def _smallest(groups: Iterable[JoinGroup]) -> list[str]:
     return sorted(each for group in groups for each in group.ids)[:KEPT]
 
 
-def _telling(cells: Sequence[_Cell]) -> list[dict[str, Any]]:
-    """The first items by id on which one is right and the other wrong, losses and gains in turn, as `questions.telling` has them."""
+def _changed(cells: Sequence[_Cell]) -> list[ChangedItem]:
+    """The first items by id on which one is right and the other wrong, losses and gains in turn, as `estimate.changed_items` has them."""
     sides = []
     for change in ("lost", "gained"):
         changed = {each: cell for cell in cells if cell.change == change for each in cell.group.ids}
-        sides.append([{"id": each, "change": change, **_answered(changed[each])} for each in sorted(changed)[:KEPT]])
+        sides.append([_answered(each, change, changed[each]) for each in sorted(changed)[:KEPT]])
     return [item for pair in itertools.zip_longest(*sides) for item in pair if item is not None][:KEPT]
 
 
-def _answered(cell: _Cell) -> dict[str, Any]:
-    return {"truth": cell.truth, "baseline": cell.baseline, "candidate": cell.candidate}
+def _answered(id_: str, change: str, cell: _Cell) -> ChangedItem:
+    return ChangedItem(id=id_, change=change, truth=cell.truth, baseline=cell.baseline, candidate=cell.candidate)
 
 
-def _answers(join: Join, telling: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _answers(join: Join, changed: Sequence[ChangedItem]) -> list[ChangedItem]:
     """What was answered instead of right or wrong: labels if both have them, else the scores."""
     if not (join.a.has("truth") and join.a.has("prediction") and join.b.has("prediction")):
-        score = {"right": 1.0, "wrong": 0.0}
-        return [{**item, "truth": None, "baseline": score[item["baseline"]], "candidate": score[item["candidate"]]} for item in telling]
-    ids = [item["id"] for item in telling]
+        score: dict[Any, float] = {"right": 1.0, "wrong": 0.0}
+        return [replace(item, truth=None, baseline=score[item.baseline], candidate=score[item.candidate]) for item in changed]
+    ids = [item.id for item in changed]
     first, second = join.a.look_up(("truth", "prediction"), ids), join.b.look_up(("prediction",), ids)
     labels = {each: [text_of(value) for value in (*first[each], *second[each])] for each in ids}
-    return [{**item, **dict(zip(("truth", "baseline", "candidate"), labels[item["id"]], strict=True))} for item in telling]
+    told = [(item, labels[item.id]) for item in changed]
+    return [replace(item, truth=truth, baseline=old, candidate=new) for item, (truth, old, new) in told]

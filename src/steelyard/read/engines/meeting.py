@@ -1,6 +1,6 @@
 """Two tables of one engine met by id: the pairing report and the cells of the joint table, counted there.
 
-The same answer as `joining.meet` gives for files and `tally.pairs` for items, but for one thing: no list of telling items. Ids do
+The same answer as `joining.meet` gives for files and `tally.pairs` for items, but for one thing: no list of changed items. Ids do
 not leave the engine, except three examples in the report of a pairing that did not succeed.
 """
 
@@ -206,7 +206,7 @@ def _meeting(pair: Pair, found: PairingReport, counted: tuple[_Cells, int], *, o
         example_candidate_only=found.example_candidate_only,
         example_conflicts=examples,
     )
-    return Meeting(cells=cells, outcomes=outcomes, report=report, telling=())
+    return Meeting(cells=cells, outcomes=outcomes, report=report, changed_items=())
 
 
 def _same_kind(truths: list[tuple[str | None, SqlTable]]) -> bool:

@@ -17,13 +17,13 @@ COMPARED = 400  # words of each answer, between what both have at their beginnin
 AROUND = 12  # equal words that are kept on either side of a difference
 GAP = " … "
 OPEN = 20  # changed items that are shown without a click
-CHANGED, TELLING_FIRST = "Items that changed", "items that changed, largest changes first"
+CHANGED, CHANGED_FIRST = "Items that changed", "items that changed, largest changes first"
 
 
 def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:
     """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
     heads, rows = item_rows(items, names)
-    made = capped(TELLING_FIRST.capitalize(), heads, rows)
+    made = capped(CHANGED_FIRST.capitalize(), heads, rows)
     first, rest = made.rows[:OPEN], made.rows[OPEN:CAP]
     blocks: list[PageBlock] = [PageTable(caption=made.caption, heads=heads, rows=first, note=note, search=len(first) > 5, seen=(HTML,))]
     if rest:
@@ -151,9 +151,9 @@ def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 # ---- of a verdict, in brief ----------------------------------------------------------------------------------------------
 
 
-def telling_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
+def changed_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
-    told = list(v.telling[:most])
+    told = list(v.changed_items[:most])
     items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
     truths = any(item.get("truth") is not None for item in items)
     slices = any(item.get("slice") for item in items)
@@ -174,4 +174,4 @@ def _item_name(item: Mapping[str, Any]) -> str:
 
 def lost_ids(v: Verdict, most: int) -> Sequence[str]:
     """The first few items that the run lost."""
-    return [_item_name(item) for item in v.telling[:TELLING] if item.get("change") == "lost"][:most]
+    return [_item_name(item) for item in v.changed_items[:TELLING] if item.get("change") == "lost"][:most]

@@ -27,7 +27,7 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables
+from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Row
@@ -56,7 +56,7 @@ def comparison_page(c: Comparison, extra: Extra) -> Page:
             _believed(c, extra.densities.get("difference")),
             _systems(c),
             Section(title="", blocks=[Sentences(said=said, seen=WRITTEN)]),
-            Section(title="", blocks=[Sentences(said=[errors], detail=True, seen=(TEXT,)), *_pooled(c), *_telling(c)]),
+            Section(title="", blocks=[Sentences(said=[errors], detail=True, seen=(TEXT,)), *_pooled(c), *_changed(c)]),
             _slices(c),
             _splits(c),
             Section(title="Details", blocks=[Sentences(said=said, seen=(HTML,))]),
@@ -136,16 +136,16 @@ def _systems(c: Comparison) -> Section:
     return Section(title="Both systems", blocks=[signs, written, *drawn, table])
 
 
-def _telling(c: Comparison) -> list[PageBlock]:
+def _changed(c: Comparison) -> list[PageBlock]:
     """The most telling items as text and Markdown have them; without truths, text has no column for them."""
-    items = c.telling[:TELLING]
+    items = c.changed_items[:TELLING]
     if not items:
         return []
     truths = any(item["truth"] is not None for item in items)
     keys = ["id", *(["truth"] if truths else []), "baseline", "candidate"]
     heads = ["item" if key == "id" else key for key in keys]
     rows = [[item["change"], *(_cell(item[key]) for key in keys)] for item in items]
-    text = PageTable(heads=["", *heads], rows=rows, label=TELLING_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
+    text = PageTable(heads=["", *heads], rows=rows, label=CHANGED_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
     return [text, PageTable(heads=["change", *heads], rows=rows, ours=(0,), noun="items", seen=(MARKDOWN,))]
 
 
@@ -167,7 +167,7 @@ def _pooled(c: Comparison) -> list[PageBlock]:
 
 def _items(c: Comparison, flips: Flips | None) -> Section | None:
     blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
-    told, note = (c.telling, "") if flips is None else flips
+    told, note = (c.changed_items, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
         note = f"The {len(told):,} largest of {all_of:,} changes. "
         note += "To list them all here, have compare write a flips file and give it to report."

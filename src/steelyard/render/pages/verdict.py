@@ -36,7 +36,7 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.changed_items import CHANGED, TELLING_FIRST, flip_table, item_tables, lost_ids, telling_cells
+from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed_cells, flip_table, item_tables, lost_ids
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.comparison import Difference
@@ -334,14 +334,14 @@ def _cell(value: Any) -> str:
 def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
     blocks: list[PageBlock] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
-    heads, rows = telling_cells(v)
-    blocks += [PageTable(heads=heads, rows=rows, label=TELLING_FIRST, seen=(TEXT,))] if rows else []
-    heads, rows = telling_cells(v, most=None)
-    shown = TELLING_FIRST.capitalize()
+    heads, rows = changed_cells(v)
+    blocks += [PageTable(heads=heads, rows=rows, label=CHANGED_FIRST, seen=(TEXT,))] if rows else []
+    heads, rows = changed_cells(v, most=None)
+    shown = CHANGED_FIRST.capitalize()
     blocks += [PageTable(heads=heads, rows=rows, folded=shown, worth=FLIPPED, noun="flipped items", seen=(MARKDOWN,))] if rows else []
-    told: Sequence[Mapping[str, Any]] = v.telling
+    told: Sequence[Mapping[str, Any]] = v.changed_items
     if v.verdict == "regression":
-        told = sorted(v.telling, key=lambda item: item.get("change") == "gained")
+        told = sorted(v.changed_items, key=lambda item: item.get("change") == "gained")
     note = ""
     if flips is not None:
         told, note = flips
@@ -706,7 +706,7 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
         if v.design == "threshold":
             where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
             return f"The threshold was set by hand. If this change is intended, edit the entry{where}.", []
-        lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.telling) else ""
+        lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.changed_items) else ""
         if v.reference.get("name") is not None:  # a model that was asked alongside: there is no record to update
             return lost.strip(), []
         if v.details.get("stopping") is not None:
