@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import f1_score
 
 from by_name import statistic
@@ -24,6 +25,7 @@ from steelyard.infer.paired.mcnemar import wald_paired
 from steelyard.infer.paired.randomization import Swaps
 from steelyard.infer.paired.table import (
     JointCells,
+    _resampled_tail,
     joint_bootstrap,
     joint_delta,
     joint_delta_error,
@@ -125,6 +127,15 @@ def test_swapping_the_systems(gained: int, lost: int, same: int, alternative: st
     )
     assert one == pytest.approx(other, abs=1e-12)
     assert 0 <= one <= 1
+
+
+def test_strictly_more_as_printed_rejects_most_equal_systems() -> None:
+    """delta_i > 2 delta as Berg-Kirkpatrick et al. (2012) print it: two systems that never disagree have share 0. Exact, 20 items."""
+    n, size = 20, 0.0
+    for m in range(int(stats.binom.isf(1e-7, n, 0.02)) + 1):
+        called = [g for g in range(m + 1) if m == 0 or _resampled_tail(g, m - g, n, 2 * (2 * g - m) + 1) <= 0.05]
+        size += stats.binom.pmf(m, n, 0.02) * stats.binom.pmf(called, m, 0.5).sum()
+    assert size == pytest.approx(0.682, abs=1e-3)
 
 
 def test_identical_systems() -> None:
