@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -139,3 +140,25 @@ def test_runs_of_the_first_version_are_replayed_by_its_own_choice() -> None:
     assert earlier_choice(**plain) == "mcnemar"
     for change in ({"right_or_wrong": False}, {"one_answer": False}, {"margin": 0.01}, {"grouped": True}):
         assert earlier_choice(**(plain | change)) == "lan-demets"
+
+
+def test_items_in_the_order_of_their_subjects_break_every_rule() -> None:
+    """Half of the subjects lost 5 points and half gained them: sorted, false alarms nearly always; shuffled, as few as is said."""
+    rng = np.random.default_rng(1)
+    alarms = {"sorted": 0, "shuffled": 0}
+    runs = 60
+
+    def changed() -> Any:
+        u = rng.random(1000)
+        return (u > 0.975).astype(float) - (u < 0.075)
+
+    for _ in range(runs):
+        items = np.concatenate([changed(), -changed()])
+        for order, values in (("sorted", items), ("shuffled", rng.permutation(items))):
+            rule, n = rule_for(right_or_wrong=True, theta=0.02), 0
+            while rule.decision == "continue" and n < len(values):
+                n += 32
+                rule.look(values[:n], last=n >= len(values))
+            alarms[order] += rule.decision == "regression"
+    assert alarms["sorted"] / runs > 0.95
+    assert alarms["shuffled"] / runs <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / runs)

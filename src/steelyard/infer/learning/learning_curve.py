@@ -175,7 +175,7 @@ def fit_curves(
 
     variances: of one seed's error at each size; None takes the smoothed spread of the seeds, or equal ones. Coverage of the
     95% interval of the size, seeds with a test set each, target at twice the largest size: .94 with 5 seeds, .95 with 10; .92
-    where the true asymptote is the floor; 5 curves drawn with replacement: .84 (tests/calibration/test_learning_curve.py).
+    where the true asymptote is the floor; 5 curves drawn with replacement: .84 (tests/infer/learning/test_learning_curve.py).
     Reference: Figueroa2012; DavisonHinkley1997.
 
     >>> rng = np.random.default_rng(0)
@@ -207,7 +207,7 @@ def fit_points(
 
     variances: of each point; None: all alike. noise: see `redraw_points`; residuals have points - 3 degrees of freedom. The
     95% interval of the size covers .98 when points are independent, and .76 when they share a test set twice as noisy as
-    the rest; told so ("shared", with its variance) .97 (tests/calibration/test_learning_curve.py).
+    the rest; told so ("shared", with its variance) .97 (tests/infer/learning/test_learning_curve.py).
     Reference: Figueroa2012; DavisonHinkley1997.
 
     >>> rng = np.random.default_rng(0)
