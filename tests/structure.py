@@ -280,6 +280,48 @@ def silent_parameters(tree: Tree) -> tuple[list[str], int]:
     return found, many
 
 
+def defaults_written_again(tree: Tree) -> list[str]:
+    """Defaults of options that stand beside their declaration: in classes of settled options (`...Options`), in functions that settle,
+    and in functions of options/ and questions/ that are not offered to users: `module:line name`.
+
+    Signatures of the package are for readers: a test holds each default of theirs against its option. Formulas (infer/) know no options.
+    """
+    code = (
+        "import json, pkgutil, importlib, steelyard as sy, steelyard.options as home\n"
+        "from steelyard.options.option import Option\n"
+        "modules = [importlib.import_module(f'steelyard.options.{each.name}') for each in pkgutil.iter_modules(home.__path__)]\n"
+        "held = [value for module in modules for value in vars(module).values()]\n"
+        "held += [one for value in held if isinstance(value, tuple) for one in value]\n"
+        "names = {one.name for one in held if isinstance(one, Option) and one.default is not None}\n"
+        "print(json.dumps([sorted(names), sorted(sy.__all__)]))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    names, public = (set(each) for each in json.loads(run.stdout))
+    found = []
+    for module in tree.modules:
+        for kind in tree.nodes(module, ast.ClassDef):
+            fields = [each for each in kind.body if isinstance(each, ast.AnnAssign)] if kind.name.endswith("Options") else []
+            found += [(module, each.lineno, ast.unparse(each.target)) for each in fields if _is_written(each.value)]
+        for function in tree.nodes(module, ast.FunctionDef):
+            settles = tree.room(module) in ("options", "questions") or (tree.room(module) != "infer" and function.name.startswith("settle"))
+            if function.name in public or not settles:
+                continue
+            given = function.args
+            last = [*given.posonlyargs, *given.args][len(given.posonlyargs) + len(given.args) - len(given.defaults) :]
+            pairs = [*zip(last, given.defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+            found += [(module, one.lineno, one.arg) for one, default in pairs if _is_written(default)]
+    return sorted(f"{module}:{line} {name}" for module, line, name in found if name in names)
+
+
+def _is_written(default: ast.expr | None) -> bool:
+    """Whether it is a value that stands there: a number, a text, True. None and False leave something out."""
+    return isinstance(default, ast.UnaryOp) or (
+        isinstance(default, ast.Constant) and not (default.value is None or default.value is False or default.value == "")
+    )
+
+
 def handlers_of_degenerate(tree: Tree) -> list[str]:
     """Where an interval that cannot be given is caught: `module:line`."""
     return sorted(
@@ -323,6 +365,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "public parameters not in their docstring": len(silent_parameters(tree)[0]),
         "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
         "formulas in questions/": len(formulas_in_questions(tree)),
+        "defaults of options written outside their declaration": len(defaults_written_again(tree)),
     }
 
 
@@ -337,6 +380,7 @@ GOALS = {
     "public parameters not in their docstring": 0,
     "errors that tell Python callers to pass flags": 0,
     "formulas in questions/": 0,
+    "defaults of options written outside their declaration": 0,
 }
 
 
@@ -463,6 +507,7 @@ def main() -> None:
         for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree)):
+        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *defaults_written_again(tree)):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

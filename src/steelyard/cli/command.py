@@ -482,6 +482,8 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
         given |= {"type": click.Choice(option.choices)}
     elif option.kind in KINDS:
         given |= {"type": KINDS[option.kind]}
+    elif option.kind in READERS:  # a text that is taken apart, whatever its default is
+        given |= {"type": click.STRING}
     elif option.least is not None:
         given |= {"type": click.IntRange(min=option.least, max=option.most)}
     if option.pair:

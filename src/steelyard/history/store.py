@@ -32,7 +32,7 @@ from steelyard.history.schema import (
     VERSIONS,
     steps_from,
 )
-from steelyard.options.history import OPEN
+from steelyard.options.history import LIMIT, OPEN
 from steelyard.options.option import documented
 from steelyard.redaction import redacted
 from steelyard.results.history import PastRun
@@ -176,7 +176,6 @@ _BIG = array("H", [1]).tobytes() == b"\x00\x01"  # bytes are kept little end fir
 # ruff: noqa: S608 - SQL is built here from names of our own; values of users are parameters
 
 
-PAGE = 50
 LARGEST_PAGE = 10_000
 ROWS_AT_ONCE = 2_000
 NAMES_AT_ONCE = 400
@@ -355,7 +354,7 @@ class History:
         command: str | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        limit: int = PAGE,
+        limit: int = LIMIT.default,
         after: str | None = None,
     ) -> tuple[list[PastRun], str | None, int]:
         """A page of runs, newest first; what `after` must be for the next one (None at the end); how many there are in all.

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import ARGUMENT, LOG_PARTS, RUN_COLUMNS, Option
+from steelyard.options.option import ARGUMENT, CONFIG, LOG_PARTS, RUN_COLUMNS, Option
 
+DELTA = Option(name="delta", type=float, default=0.05, help="Largest chance that the named commit is the wrong one.")
+BATCH = Option(name="batch", type=int, default=16, help="Items to ask at a commit before choosing the next one.")
+WHOLE_RUNS = Option(
+    name="whole_runs",
+    choices=("auto", "never", "always"),
+    default="auto",
+    help="Search with whole runs, which costs far more calls: if the loss does not come back on the telling items, never, or always.",
+)
 _SEARCH = (
     Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),
     Option(name="bad_run", kind="input", metavar="FILE", help="Run of the bad commit, with its items.  [default: from the history]"),
@@ -24,18 +32,13 @@ _SEARCH = (
         switch=True,
         help="Direction of the metric.  [default: the metric's or the past run's]",
     ),
-    Option(name="batch", type=int, default=16, help="Items to ask at a commit before choosing the next one."),
+    BATCH,
     Option(
         name="rounds",
         type=int,
         help="Times an item may be asked at one commit.  [default: 3, or 1 if both ends answer as in their stored runs]",
     ),
-    Option(
-        name="whole_runs",
-        choices=("auto", "never", "always"),
-        default="auto",
-        help="Search with whole runs, which costs far more calls: if the loss does not come back on the telling items, never, or always.",
-    ),
+    WHOLE_RUNS,
     Option(
         name="max_calls",
         type=int,
@@ -51,14 +54,14 @@ _SEARCH = (
     ),
     Option(name="task", unset="the only one there is", metavar="NAME", help="Task of the past runs, if the history has several."),
     Option(name="model", unset="the only one there is", metavar="NAME", help="Model of the past runs, if the history has several."),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    CONFIG,
     Option(name="repository", kind="directory", help="A directory of the git repository.  [default: the current one]"),
     *RUN_COLUMNS,
     *LOG_PARTS,
 )
 
 OPTIONS = (
-    Option(name="delta", type=float, default=0.05, help="Largest chance that the named commit is the wrong one."),
+    DELTA,
     *_SEARCH,
 )
 

@@ -10,16 +10,18 @@ OPTIONS = (
     Option(
         name="grid",
         choices=GRIDS,
+        default=GRIDS[0],
         required=True,
         python_alone="--quick/--full",
-        help="Which settings to try: a few (two minutes) or many (about half an hour on two cores).  [default: quick]",
+        help="Which settings to try: a few (about a minute) or many (about half an hour on two cores).",
     ),
     Option(
         name="quick",
         elsewhere="certify.grid",
         flag="--quick/--full",
+        switch=True,
         default=True,
-        help="Try a few settings (a minute) or many (about half an hour on two cores).",
+        help="Try a few settings (about a minute) or many (about half an hour on two cores).",
     ),
     Option(
         name="only",

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.options.option import ARGUMENT, HISTORY, KEEP_ANSWERS, KEPT, LOG_PARTS, NIGHT, RATIO, RUN_COLUMNS, Option
+from steelyard.options.option import (
+    ARGUMENT,
+    CONFIG,
+    DIRECTORY,
+    DRAWS,
+    HISTORY,
+    KEEP_ANSWERS,
+    KEPT,
+    LOG_PARTS,
+    MISSING,
+    NIGHT,
+    RATIO,
+    RUN_COLUMNS,
+    SEED,
+    SPEC,
+    UNMATCHED,
+    Option,
+)
 
 OPTIONS = (
     Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
     Option(name="model", metavar="NAME", help="Name of the model in the references."),
-    Option(
-        name="spec",
-        kind="pairs",
-        metavar="KEY=VALUE",
-        repeat=True,
-        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
-    ),
-    Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
+    SPEC,
+    DIRECTORY,
     Option(name="value", type=float, help="A single score instead of a run."),
     Option(
         name="suite",
@@ -65,8 +76,8 @@ OPTIONS = (
         pair=True,
         help="Smallest and largest possible score of an item; the test then allows for rare large changes.",
     ),
-    Option(name="unmatched", choices=("error", "drop"), default="error", help="What to do with items that only one side has."),
-    Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
+    replace(UNMATCHED, help="What to do with items that only one side has."),
+    MISSING,
     Option(
         name="by",
         unset="all items together alone",
@@ -103,9 +114,9 @@ OPTIONS = (
         python_alone="the notes of a run say it",
         help="Settings that count where neither the reference nor steelyard.toml says, such as alpha.  [default: those of the run's task]",
     ),
-    Option(name="draws", type=int, default=10000, help="Number of resamples, if the test needs them."),
-    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed."),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    replace(DRAWS, help="Number of resamples, if the test needs them."),
+    replace(SEED, help="Random seed.", python=""),
+    CONFIG,
     HISTORY,
     KEEP_ANSWERS,
     *RUN_COLUMNS,

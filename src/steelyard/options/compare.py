@@ -8,14 +8,18 @@ from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import MeasureOptions
 from steelyard.options.option import (
+    ALTERNATIVE,
     COLUMNS,
     COMPARED_CHOICES,
     ENGINE,
     INTERVALS,
+    LABELS,
     LIMITS,
     MEMORY,
+    POSITIVE,
     PRIOR_SCALE,
     RATIO,
+    UNMATCHED,
     Option,
     check_choices,
     checked_if_given,
@@ -24,6 +28,12 @@ from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
 CD_OUT = Option(
     name="cd_out", unset="not written", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."
+)
+CORRECTION = Option(
+    name="correction",
+    choices=("holm", "bh", "bonferroni", "none"),
+    default="holm",
+    help="Correction of p-values for several pairs or slices.",
 )
 OPTIONS = (
     Option(
@@ -51,15 +61,8 @@ OPTIONS = (
         takes="metric",
         help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]",
     ),
-    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
-    Option(
-        name="labels",
-        unset="those that occur",
-        kind="list",
-        takes="list",
-        metavar="A,B,C",
-        help="The classes, in order; any other prediction counts as wrong.",
-    ),
+    POSITIVE,
+    LABELS,
     Option(
         name="by",
         unset="all items together alone",
@@ -82,7 +85,7 @@ OPTIONS = (
         choices=("paired", "unpaired"),
         help="paired: same items, matched by id; unpaired: different items.  [default: paired]",
     ),
-    Option(name="unmatched", choices=("error", "drop"), default="error", help="What to do with ids that only one run has."),
+    UNMATCHED,
     *COLUMNS,
     RATIO,
     *INTERVALS,
@@ -101,19 +104,9 @@ OPTIONS = (
         registry="steelyard.estimate.difference_tests:TESTS",
         help="Test of the difference.  [default: the best for the metric]",
     ),
-    Option(
-        name="alternative",
-        choices=("two-sided", "less", "greater"),
-        default="two-sided",
-        help="Alternative hypothesis: the candidate's value differs from, is below or is above the baseline's.",
-    ),
+    ALTERNATIVE,
     Option(name="margin", type=float, help="Largest difference that does not matter; adds tests of equivalence and non-inferiority."),
-    Option(
-        name="correction",
-        choices=("holm", "bh", "bonferroni", "none"),
-        default="holm",
-        help="Correction of p-values for several pairs or slices.",
-    ),
+    CORRECTION,
     PRIOR_SCALE,
     Option(name="flips_out", unset="not written", kind="output", help="Write all items that changed to a CSV file."),
     replace(CD_OUT, elsewhere="rank.cd_out"),
@@ -138,11 +131,11 @@ class CompareOptions:
     own: MeasureOptions
     interval: str | None = None
     test: str | None = None
-    alternative: str = "two-sided"
+    alternative: str = ALTERNATIVE.default
     margin: float | None = None
     design: str | None = None
-    unmatched: str = "error"
-    correction: str = "holm"
+    unmatched: str = UNMATCHED.default
+    correction: str = CORRECTION.default
     about_runs: bool = False  # whether the question is about the runs of these very items
     sides: Sides = TWO_SYSTEMS  # how the two are spoken of
     per: str = ""  # of a ratio: the column below the line

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import KEPT, Option
+from dataclasses import replace
+
+from steelyard.options.option import CONFIG, KEPT, Option
+
+READ = Option(
+    name="history",
+    kind="input",
+    takes="history",
+    metavar="URL",
+    help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
+)
+LIMIT = Option(name="limit", type=int, takes="whole number", default=50, help="Runs per page.")
+EXPERIMENT = Option(name="experiment", metavar="NAME", default="steelyard", help="Experiment of MLflow, made if it is not there.")
 
 OPTIONS = (
-    Option(
-        name="history",
-        kind="input",
-        takes="history",
-        metavar="URL",
-        help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
-    ),
+    READ,
     Option(name="task", unset="all tasks", metavar="NAME", help="Only runs of this task."),
     Option(name="model", unset="all models", metavar="NAME", help="Only runs of this model."),
     Option(
@@ -28,7 +34,7 @@ OPTIONS = (
         name="since", unset="from the first run on", metavar="TIME", takes="time", help="Only runs at or after this date or time (UTC)."
     ),
     Option(name="until", unset="to the newest run", metavar="TIME", takes="time", help="Only runs before this date or time (UTC)."),
-    Option(name="limit", type=int, takes="whole number", help="Runs per page.  [default: 50]"),
+    LIMIT,
     Option(name="after", unset="with the newest run", metavar="ID", help="Start the page after the run with this id."),
     Option(name="export", elsewhere="export_runs.path", kind="output", help="Write all matching runs to a .csv or .jsonl file."),
     Option(
@@ -50,7 +56,7 @@ OPTIONS = (
     Option(name="h", type=float, default=5.0, help="With --drift: alarm threshold of the CUSUM, in standard deviations."),
     Option(name="draws", type=int, default=9999, help="With --drift: permutations for the change-point test."),
     Option(name="seed", type=int, default=0, help="With --drift: random seed of the permutations."),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    CONFIG,
 )
 
 DOES = ("export", "compare", "drift", "drop_answers")  # what the command does instead of listing
@@ -65,22 +71,16 @@ USED = {  # the options that each of them uses; any other would be passed over
 }
 
 IMPORT = (
-    Option(
-        name="history",
-        kind="input",
-        takes="history",
-        metavar="URL",
-        help="Database to add to: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
-    ),
+    replace(READ, help="Database to add to: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"),
     Option(name="task", metavar="NAME", help="Task of all reports.  [default: the dataset that is named before each]"),
     Option(name="model", metavar="NAME", help="Model of all reports.  [default: the test that printed each]"),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    CONFIG,
 )
 
 EXPORT = (
     Option(name="to", metavar="ADDRESS", help="mlflow:URI of a tracking server or database, or a .csv or .jsonl file."),
     *(option for option in OPTIONS if option.name in USED["--export"]),
-    Option(name="experiment", metavar="NAME", help="Experiment of MLflow, made if it is not there.  [default: steelyard]"),
+    EXPERIMENT,
 )
 
 FILE = (  # of runs that Python writes to a file
@@ -89,13 +89,7 @@ FILE = (  # of runs that Python writes to a file
 )
 
 SIMULATE = (
-    Option(
-        name="history",
-        kind="input",
-        takes="history",
-        metavar="URL",
-        help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
-    ),
+    READ,
     Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
     Option(
         name="suite",
@@ -124,7 +118,7 @@ SIMULATE = (
         takes="path",
         help="With a suite, task or model: where the references are.  [default: from steelyard.toml]",
     ),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    CONFIG,
 )
 
 ACK = (
@@ -132,14 +126,8 @@ ACK = (
     Option(name="accept", switch=True, help="The change is intended: nights are compared with it from now on."),
     Option(name="fixed", switch=True, help="The cause is gone: nights are compared with those before it again."),
     Option(name="reason", metavar="TEXT", help="Why, in a sentence; it is stored."),
-    Option(
-        name="history",
-        kind="input",
-        takes="history",
-        metavar="URL",
-        help="Database of the nights: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
-    ),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    replace(READ, help="Database of the nights: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"),
+    CONFIG,
 )
 
 # What only Python has as a function of its own.
@@ -151,10 +139,20 @@ OPEN = (
         python_alone="the command starts where it is",
         help="The directory that a relative path starts from.  [default: the current one]",
     ),
-    Option(name="create", switch=True, python_alone="the command knows whether it writes", help="Make the database if it is not there."),
+    Option(
+        name="create",
+        switch=True,
+        default=True,
+        python_alone="the command knows whether it writes",
+        help="Make the database if it is not there.",
+    ),
 )
 ITEMS = Option(
-    name="items", switch=True, python_alone="the command always does", help="Look at the items of the runs as well, where they were kept."
+    name="items",
+    switch=True,
+    default=True,
+    python_alone="the command always does",
+    help="Look at the items of the runs as well, where they were kept.",
 )
 TWO_RUNS = (
     Option(name="baseline", required=True, python_alone="an id of --compare", help="The id of a run, or its beginning."),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import PRIOR_SCALE, Option
+from dataclasses import replace
+
+from steelyard.options.option import ABSENT, CONFIDENCE_LEVEL, POSITIVE, PRIOR_SCALE, SEED, SIDE, Option
 
 METHODS = ("corrected-repeated-kfold", "corrected-resampled", "5x2cv-t", "5x2cv-f", "kfold", "disjoint-sets")
 
@@ -36,7 +38,7 @@ OPTIONS = (
         default="accuracy",
         help="accuracy, macro_f1, f1, mcc, kappa, auc, brier ...; for numeric targets mae, rmse, r2, spearman.",
     ),
-    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
+    POSITIVE,
     Option(name="method", choices=METHODS, default=METHODS[0], help="How to split the items and test the difference."),
     Option(name="folds", type=int, help="Number of folds.  [default: 10]"),
     Option(
@@ -52,21 +54,21 @@ OPTIONS = (
         takes="auto",
         help="Keep the class proportions in every split.  [default: yes for labels]",
     ),
-    Option(
-        name="absent",
-        choices=("skip", "zero"),
-        help="Class without cases in a macro average: skip it, or count it as 0.  [default: the average is undefined]",
-    ),
+    ABSENT,
     Option(
         name="alternative",
         choices=("two-sided", "less", "greater"),
         default="two-sided",
         help="Alternative hypothesis: candidate minus baseline is not 0, below 0 or above 0.",
     ),
-    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
-    Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound."),
+    CONFIDENCE_LEVEL,
+    SIDE,
     PRIOR_SCALE,
-    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed of the splits; 'none' picks one and prints it."),
+    replace(
+        SEED,
+        help="Random seed of the splits; 'none' picks one and prints it.",
+        python="Random seed of the splits; None picks one and says which.",
+    ),
     Option(name="workers", type=int, help="Splits to fit in parallel (needs joblib); -1: one per core.  [default: 1]"),
     Option(
         name="groups",
@@ -89,8 +91,15 @@ OPTIONS = (
     ),
 )
 
+_OF_CURVE = {
+    "repeats": (5, "Number of seeds, each with its own test rows."),
+    "test_size": (0.25, "Share of items that each seed holds out to test on."),
+}
 CURVE = (  # of a learning curve, which the command draws for `plan train`
-    *OPTIONS,
+    *(
+        option if option.name not in _OF_CURVE else replace(option, default=_OF_CURVE[option.name][0], help=_OF_CURVE[option.name][1])
+        for option in OPTIONS
+    ),
     Option(
         name="sizes",
         takes="list",
@@ -100,6 +109,7 @@ CURVE = (  # of a learning curve, which the command draws for `plan train`
     Option(
         name="train_scores",
         switch=True,
+        default=True,
         python_alone="`plan train` always does",
         help="Also score the rows that were trained on, for the gap between both.",
     ),

@@ -9,11 +9,19 @@ from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import (
     COLUMNS,
+    CONFIDENCE_LEVEL,
+    DRAWS,
     ENGINE,
     INTERVALS,
+    LABELS,
     LOG_CHOICES,
     MEMORY,
+    MISSING,
+    POSITIVE,
+    PRIOR,
     RATIO,
+    SEED,
+    SIDE,
     Option,
     check_choices,
     checked,
@@ -38,15 +46,8 @@ OPTIONS = (
         help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
         "commas.  [default: depends on the columns]",
     ),
-    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc."),
-    Option(
-        name="labels",
-        unset="those that occur",
-        kind="list",
-        takes="list",
-        metavar="A,B,C",
-        help="The classes, in order; any other prediction counts as wrong.",
-    ),
+    POSITIVE,
+    LABELS,
     Option(
         name="by",
         unset="all items together alone",
@@ -93,17 +94,17 @@ class MeasureOptions:
 
     interval: str | None = None
     at_least: float | None = None
-    confidence_level: float = 0.95
-    side: str = "two"
-    draws: int = 10_000
-    seed: int = 0
-    prior: float = 0.5
+    confidence_level: float = CONFIDENCE_LEVEL.default
+    side: str = SIDE.default
+    draws: int = DRAWS.default
+    seed: int = SEED.default
+    prior: float = PRIOR.default
     prior_scale: float | None = None
     range: tuple[float, float] | None = None
     positive: str | None = None
     labels: tuple[str, ...] | None = None
     absent: str | None = None
-    missing: str = "error"
+    missing: str = MISSING.default
     higher_is_better: bool | None = None  # of the scores, as somebody or their log says; None: as the metric says
 
     def refuse_no_posterior(self, name: str, why: str) -> None:
@@ -121,17 +122,17 @@ def settle(
     *,
     interval: str | None = None,
     at_least: float | None = None,
-    confidence_level: float = 0.95,
-    side: str = "two",
-    draws: int = 10_000,
-    seed: int | None = 0,
-    prior: float = 0.5,
+    confidence_level: float = CONFIDENCE_LEVEL.default,
+    side: str = SIDE.default,
+    draws: int = DRAWS.default,
+    seed: int | None = SEED.default,
+    prior: float = PRIOR.default,
     prior_scale: float | None = None,
     range: Sequence[float] | None = None,  # noqa: A002  the contract's word
     positive: object = None,
     labels: Sequence[object] | None = None,
     absent: str | None = None,
-    missing: str = "error",
+    missing: str = MISSING.default,
     higher_is_better: bool | None = None,
 ) -> MeasureOptions:
     """The settings of a question, or an error that says which option cannot be what it is."""

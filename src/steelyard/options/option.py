@@ -187,7 +187,7 @@ MEMORY = Option(
 SEED = Option(
     name="seed",
     kind="seed",
-    default="0",
+    default=0,
     metavar="INT",
     help="Random seed; 'none' picks one and prints it.",
     python="Random seed; None picks one and says which.",
@@ -214,6 +214,25 @@ DIRECTION = Option(
     help="Direction of the scores: lower is better for errors and costs.  [default: the log's or the metric's]",
 )
 MISSING = Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer.")
+CONFIDENCE_LEVEL = Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval.")
+SIDE = Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound.")
+PRIOR = Option(
+    name="prior", type=float, default=0.5, help="Pseudo-counts of the prior of a Bayesian interval: 0.5 is Jeffreys, 1 is uniform."
+)
+ABSENT = Option(
+    name="absent",
+    choices=("skip", "zero"),
+    help="Class without cases in a macro average: skip it, or count it as 0.  [default: the average is undefined]",
+)
+POSITIVE = Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc.")
+LABELS = Option(
+    name="labels",
+    unset="those that occur",
+    kind="list",
+    takes="list",
+    metavar="A,B,C",
+    help="The classes, in order; any other prediction counts as wrong.",
+)
 INTERVALS = (
     Option(
         name="range",
@@ -223,18 +242,32 @@ INTERVALS = (
         help="Smallest and largest possible score.  [default: 0 1 if all scores lie there]",
     ),
     DIRECTION,
-    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
-    Option(name="side", choices=("two", "lower", "upper"), default="two", help="Two-sided interval, or only a lower or upper bound."),
+    CONFIDENCE_LEVEL,
+    SIDE,
     DRAWS,
     SEED,
-    Option(name="prior", type=float, default=0.5, help="Pseudo-counts of the prior of a Bayesian interval: 0.5 is Jeffreys, 1 is uniform."),
-    Option(
-        name="absent",
-        choices=("skip", "zero"),
-        help="Class without cases in a macro average: skip it, or count it as 0.  [default: the average is undefined]",
-    ),
+    PRIOR,
+    ABSENT,
     MISSING,
 )
+UNMATCHED = Option(name="unmatched", choices=("error", "drop"), default="error", help="What to do with ids that only one run has.")
+ALTERNATIVE = Option(
+    name="alternative",
+    choices=("two-sided", "less", "greater"),
+    default="two-sided",
+    help="Alternative hypothesis: the candidate's value differs from, is below or is above the baseline's.",
+)
+
+# Where references and settings are.
+SPEC = Option(
+    name="spec",
+    kind="pairs",
+    metavar="KEY=VALUE",
+    repeat=True,
+    help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
+)
+DIRECTORY = Option(name="directory", kind="directory", help="Directory of the references.  [default: references]")
+CONFIG = Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]")
 
 # What is believed of a difference.
 PRIOR_SCALE = Option(

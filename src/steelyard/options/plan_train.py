@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import Option
+from steelyard.options.option import CONFIDENCE_LEVEL, SEED, Option
 
 OPTIONS = (
     Option(name="target", type=float, required=True, help="Score to reach, e.g. .9; between 0 and 1 unless lower is better."),
@@ -96,7 +96,7 @@ OPTIONS = (
         type=int,
         help="With --learner: fits to run in parallel (needs joblib); -1: one per core.  [default: 1]",
     ),
-    Option(name="confidence_level", type=float, default=0.95, help="Confidence level of the interval."),
+    CONFIDENCE_LEVEL,
     Option(name="draws", type=int, default=2000, help="Number of redrawn curves behind the interval."),
-    Option(name="seed", kind="seed", metavar="INT", default="0", help="Random seed; 'none' picks one and prints it."),
+    SEED,
 )

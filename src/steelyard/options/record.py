@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import HISTORY, KEEP_ANSWERS, LOG_PARTS, RATIO, RUN_COLUMNS, Option
+from steelyard.options.option import CONFIG, DIRECTORY, HISTORY, KEEP_ANSWERS, LOG_PARTS, MISSING, RATIO, RUN_COLUMNS, SPEC, Option
 
 OPTIONS = (
     Option(name="task", metavar="NAME", required=True, help="Task; its references are in DIRECTORY/NAME.yaml."),
     Option(name="model", metavar="NAME", required=True, help="Name of the model in the references."),
-    Option(
-        name="spec",
-        kind="pairs",
-        metavar="KEY=VALUE",
-        repeat=True,
-        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
-    ),
-    Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
+    SPEC,
+    DIRECTORY,
     Option(name="update", switch=True, help="Replace an existing entry; the history keeps the old value."),
     Option(name="reason", metavar="TEXT", help="Why this value is right; stored in the entry and in the history."),
     Option(
@@ -67,8 +61,8 @@ OPTIONS = (
         pair=True,
         help="Smallest and largest possible score; an item that counts as wrong gets the worse of the two.",
     ),
-    Option(name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items without an answer."),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    MISSING,
+    CONFIG,
     HISTORY,
     KEEP_ANSWERS,
     *RUN_COLUMNS,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import ARGUMENT, Option
+from steelyard.options.option import ARGUMENT, CONFIG, DIRECTORY, Option
 
 DIALECTS = ("trtllm", "vllm")  # of questions/references/importing.py: help must not import it
 WHERE = (
-    Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    DIRECTORY,
+    CONFIG,
 )
 TASK = Option(name="task", required=True, python_alone=ARGUMENT, help="The task.")
 ONE_TASK = Option(name="task", python_alone=ARGUMENT, help="Only this task.  [default: all]")

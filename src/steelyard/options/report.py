@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from steelyard.options.option import Option
 
+_FLAGS = "a flag for cards of `report`"
+TASK = Option(name="task", default="other", python_alone=_FLAGS, help="The Hub's name for this type of task.")
+TASK_ID = Option(name="task_id", default="default", python_alone=_FLAGS, help="Task id within the benchmark.")
 CARDS = (
     Option(
         name="card",
@@ -42,14 +45,14 @@ CARDS = (
     Option(
         name="task_type",
         elsewhere="model_card.task",
-        default="other",
+        default=TASK.default,
         metavar="NAME",
         help="For --card: the Hub's name for this type of task.",
     ),
     Option(
         name="task_id",
         elsewhere="eval_results.task_id",
-        default="default",
+        default=TASK_ID.default,
         metavar="NAME",
         help="For --eval-results: task id within the benchmark.",
     ),
@@ -79,7 +82,6 @@ OPTIONS = (
 )
 
 # Of the functions of Python that the flags for cards stand for.
-_FLAGS = "a flag for cards of `report`"
 CARD = (
     Option(name="path", takes="path", required=True, python_alone=_FLAGS, help="The README.md to write or update."),
     Option(
@@ -90,7 +92,7 @@ CARD = (
         help="The name of the data -> a measurement, a comparison or a run.",
     ),
     Option(name="model", python_alone=_FLAGS, help="The name in the index.  [default: the one that is there]"),
-    Option(name="task", python_alone=_FLAGS, help="As the Hub sorts tasks.  [default: other]"),
+    TASK,
     Option(name="source", python_alone=_FLAGS, help="Where the evaluation can be seen."),
     Option(
         name="answers",
@@ -106,7 +108,7 @@ EVAL_RESULTS = (
     replace(_OF_CARD["results"], help="The name of the data, owner/name -> a measurement, a comparison or a run."),
     _OF_CARD["source"],
     Option(name="metric", takes="metric", python_alone=_FLAGS, help="The one metric to write.  [default: the only one there is]"),
-    Option(name="task_id", python_alone=_FLAGS, help="Task id within the benchmark.  [default: default]"),
+    TASK_ID,
 )
 GOOGLE_CARD = (
     replace(_OF_CARD["path"], help="The JSON file to write or update."),
@@ -132,5 +134,5 @@ RECORDS = (
         python_alone=_FLAGS,
         help="What a measurement does not know: model, evaluation, organization, retrieved, ...",
     ),
-    Option(name="items", switch=True, python_alone=_FLAGS, help="Also the items, beside the aggregate."),
+    Option(name="items", switch=True, default=True, python_alone=_FLAGS, help="Also the items, beside the aggregate."),
 )

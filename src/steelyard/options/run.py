@@ -8,11 +8,15 @@ from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
+from steelyard.options import option
 from steelyard.options.option import (
+    CONFIG,
+    DIRECTORY,
     HISTORY,
     KEEP_ANSWERS,
     NIGHT,
     PRIOR_SCALE,
+    SPEC,
     Option,
     check_choices,
     checked,
@@ -23,7 +27,18 @@ from steelyard.options.option import (
     whole,
 )
 
-EVERY = 32  # items between two looks: performance falls when it exceeds a tenth of the fixed design
+EVERY = Option(name="every", type=int, default=32, help="Items between two looks.")  # performance falls above a tenth of the fixed design
+MAX_ERROR_RATE = Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run is aborted.")
+REPEATS = Option(name="repeats", type=int, default=1, help="How many times to ask each item.")
+MISSING = replace(option.MISSING, help="What to do with items that still fail after retries.")
+UNMATCHED = replace(option.UNMATCHED, help="What to do with items that only the run or only the reference has.")
+STOP = Option(
+    name="stop",
+    elsewhere="run_suite.stop",
+    choices=("first", "all"),
+    default="first",
+    help="With --suite and --until decided: end at the first regression, or decide every task.",
+)
 
 OPTIONS = (
     Option(
@@ -64,14 +79,8 @@ OPTIONS = (
     Option(
         name="against", metavar="NAME", help="Reference to compare with; 'none' only measures.  [default: the model's own, if there is one]"
     ),
-    Option(
-        name="spec",
-        kind="pairs",
-        metavar="KEY=VALUE",
-        repeat=True,
-        help="Configuration this reference is for, e.g. quant_algo=FP8. Repeatable.",
-    ),
-    Option(name="directory", kind="directory", help="Directory of the references.  [default: references]"),
+    SPEC,
+    DIRECTORY,
     Option(name="until", metavar="WHEN", help="When to stop: decided, width=X or n=N.  [default: after all items]"),
     Option(name="theta", type=float, help="Smallest drop that matters; --until decided stops once it is found or ruled out."),
     Option(name="margin", type=float, help="Drop to tolerate.  [default: 0]"),
@@ -92,10 +101,10 @@ OPTIONS = (
         help="auto asks items whose answers on record waver more often, and weights them back; none asks all alike.  [default: auto "
         "where 4 or more answers per item are on record]",
     ),
-    Option(name="every", type=int, default=EVERY, help="Items between two looks."),
+    EVERY,
     Option(name="n", type=int, help="Number of items to ask, a subset in hash order.  [default: the task's, else all]"),
     Option(name="seed", type=int, help="Random seed for the order of the items.  [default: the task's, else 0]"),
-    Option(name="repeats", type=int, default=1, help="How many times to ask each item."),
+    REPEATS,
     Option(name="concurrency", type=int, help="Maximum concurrent requests.  [default: depends on the model]"),
     Option(
         name="batch",
@@ -121,16 +130,9 @@ OPTIONS = (
         help="Most money to spend at --price; requests under way are finished. A run that reaches it ends undecided and can be continued.",
         python="Most money to spend, by `prices`; requests under way are finished. A run that reaches it ends undecided, can be continued.",
     ),
-    Option(name="max_error_rate", type=float, default=0.02, help="Share of items that may fail before the run is aborted."),
-    Option(
-        name="missing", choices=("error", "wrong", "drop"), default="error", help="What to do with items that still fail after retries."
-    ),
-    Option(
-        name="unmatched",
-        choices=("error", "drop"),
-        default="error",
-        help="What to do with items that only the run or only the reference has.",
-    ),
+    MAX_ERROR_RATE,
+    MISSING,
+    UNMATCHED,
     PRIOR_SCALE,
     Option(
         name="prices",
@@ -143,13 +145,7 @@ OPTIONS = (
     Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
     Option(name="suite", elsewhere="run_suite.path", kind="file", help="Suite file: run and check everything in it; gives one verdict."),
     *NIGHT,
-    Option(
-        name="stop",
-        elsewhere="run_suite.stop",
-        choices=("first", "all"),
-        default="first",
-        help="With --suite and --until decided: end at the first regression, or decide every task.",
-    ),
+    STOP,
     Option(
         name="output",
         unset="they are written nowhere",
@@ -172,7 +168,7 @@ OPTIONS = (
         default="inconclusive",
         help="With 'regression', an inconclusive verdict exits 0.",
     ),
-    Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
+    CONFIG,
     HISTORY,
     KEEP_ANSWERS,
     Option(
@@ -315,7 +311,7 @@ def settle_run(
             need="stopping='sprt'",
             hint="the other rules need no guess",
         )
-    if every != EVERY and not {"decided", "width"} & set(when):
+    if every != EVERY.default and not {"decided", "width"} & set(when):
         raise UsageError(
             f"every={every!r} needs until='decided' or until='width=...': a run that asks all items looks once.",
             got=f"every={every!r} alone",

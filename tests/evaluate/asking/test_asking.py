@@ -370,11 +370,14 @@ def test_more_errors_than_the_budget_end_the_run(tmp_path: Path) -> None:
     says = Scripted(lambda ask: fails(ask) if int(ask.case.id) % 10 == 7 else "yes", concurrency=1)
     words = r"6 errors in 100 requests \(6 x HTTP 500\), such as HTTP 500: no luck with 7 \(item '7'\).*at most 0.05.*max_error_rate"
     with Journal.open(tmp_path / "j", {}) as journal:
-        with pytest.raises(DataError, match=words + ".*kept in the journal"), ask_all(asks(100), [says], journal) as answers:
+        with (
+            pytest.raises(DataError, match=words + ".*kept in the journal"),
+            ask_all(asks(100), [says], journal, max_error_rate=0.05) as answers,
+        ):
             list(answers)
         assert len(says.asked) < 65
         assert len(journal) == len(says.asked) - sum(int(i) % 10 == 7 for i in says.asked)
-    with pytest.raises(DataError, match=words), ask_all(iter(asks(100)), [says], None, total=100) as answers:
+    with pytest.raises(DataError, match=words), ask_all(iter(asks(100)), [says], None, max_error_rate=0.05, total=100) as answers:
         list(answers)
     with pytest.raises(DataError, match="10 errors in 100 requests"), ask_all(iter(asks(100)), [says], None) as answers:
         list(answers)

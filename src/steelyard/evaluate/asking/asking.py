@@ -25,6 +25,7 @@ from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.asking.deadline import leave_behind
 from steelyard.evaluate.asking.journal import Journal
 from steelyard.evaluate.asking.plain import plain_answer, words
+from steelyard.options.run import MAX_ERROR_RATE
 
 After = Callable[[Ask, Answer], Answer]
 Batch = list[tuple[int, Ask]]  # asks, with their places in the order of all
@@ -142,7 +143,6 @@ def pool_of(model: Model, journal: Journal | None, after: After | None, most: in
     return WorkerPool(model, journal, after, most)
 
 
-MAX_ERROR_RATE = 0.05
 HOPELESS = 10  # so many errors of a model before its first answer end the run
 # Seconds that an interrupted run waits for what is in flight: who sends SIGTERM has a clock of his own, and soon sends SIGKILL.
 AFTER_CTRL_C, AFTER_SIGTERM = 10.0, 5.0
@@ -219,7 +219,7 @@ def ask_all(
     journal: Journal | None,
     *,
     concurrency: int | None = None,
-    max_error_rate: float = MAX_ERROR_RATE,
+    max_error_rate: float = MAX_ERROR_RATE.default,
     total: int | None = None,
     ahead: int | None = None,
     after: After | None = None,

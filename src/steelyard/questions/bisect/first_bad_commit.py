@@ -18,15 +18,14 @@ from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
-from steelyard.options.bisection import IN_PYTHON, STEP
-from steelyard.options.option import RUN_KEYWORDS, documented, number, refuse_unknown, whole
+from steelyard.options.bisection import DELTA, IN_PYTHON, STEP, WHOLE_RUNS
+from steelyard.options.option import RUN_KEYWORDS, check_choices, documented, number, refuse_unknown, whole
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
 from steelyard.questions.bisect.search import (
     NOT_BACK,
     SPENT,
     TELLING,
-    WHOLE_RUNS,
     Answers,
     SearchOptions,
     SearchOutcome,
@@ -37,7 +36,6 @@ from steelyard.results.base import Warnings
 from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.history import PastRun
 
-DELTA = 0.05
 _UNSAID = {each.parameter: each.default for each in STEP if each.name not in RUN_KEYWORDS}  # what is not said is as declared
 Tell = Callable[[str], None]
 
@@ -47,7 +45,7 @@ def bisect(
     commits: str,
     command: Sequence[str],
     *,
-    delta: float = DELTA,
+    delta: float = DELTA.default,
     good_run: Any = None,
     bad_run: Any = None,
     log: str | None = None,
@@ -105,7 +103,7 @@ def bisect_step(
     if here in (good, bad):
         return ("good" if here == good else "bad"), f"{here[:12]} is the {'good' if here == good else 'bad'} end"
     steps = max(1, math.ceil(math.log2(max(2, where.many_between(good, bad)))))
-    said = {**_UNSAID, **said, "delta": DELTA / steps if delta is None else delta}
+    said = {**_UNSAID, **said, "delta": DELTA.default / steps if delta is None else delta}
     found, _, _ = _searched(where, [good, here, bad], command, said, _nothing)
     if 1 in found.skipped:
         return "undecided", f"{here[:12]} cannot be judged: {found.skipped[1]}"
@@ -142,8 +140,7 @@ def _nothing(line: str) -> None:
 
 
 def _checked(*, delta: float, batch: int, rounds: int | None, whole_runs: str, max_calls: int | None) -> SearchOptions:
-    if whole_runs not in WHOLE_RUNS:
-        raise UsageError("cannot use whole_runs", got=repr(whole_runs), need=f"one of {', '.join(WHOLE_RUNS)}")
+    check_choices([WHOLE_RUNS], whole_runs=whole_runs)
     return SearchOptions(
         delta=number("delta", delta, above=0, below=0.5, hint="0.05 is usual"),
         batch=whole("batch", batch),

@@ -25,6 +25,7 @@ from steelyard.infer.series.first_bad import (
     run_noise,
 )
 from steelyard.infer.unpaired import two_proportion_z
+from steelyard.options.bisection import BATCH, DELTA, WHOLE_RUNS
 
 FloatArray = npt.NDArray[np.float64]
 Scores = Mapping[str, float]
@@ -35,7 +36,6 @@ MOST_TELLING = 200  # more would only cost calls: the rates of both sides are kn
 CAME_BACK = 1.645  # standard errors between the fresh answers of both ends, one-sided 5%
 ROUNDS = 3  # times that an item is asked at a commit, if answers vary
 TELLING, WHOLE = "telling items", "whole runs"
-WHOLE_RUNS = ("auto", "never", "always")
 
 
 class SkippedCommitError(Exception):
@@ -48,10 +48,10 @@ class SearchOptions:
     at a commit (None: 3, or 1 where both ends answer as they did before). max_calls: no batch is begun that would exceed it (None: what git
     bisect on all items would cost; on whole runs no limit)."""
 
-    delta: float = 0.05
-    batch: int = 16
+    delta: float = DELTA.default
+    batch: int = BATCH.default
     rounds: int | None = None
-    whole_runs: str = "auto"
+    whole_runs: str = WHOLE_RUNS.default
     max_calls: int | None = None
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.address import parse_address
-from steelyard.history.store import PAGE, History
+from steelyard.history.store import History
 from steelyard.integrations.mlflow_runs import Experiment, ExportedRun
 from steelyard.locking import Lock
 from steelyard.mlflow_store import PREFIX, Tracking, client_of, faults, from_environment, parse_tracking, quiet
-from steelyard.options.history import EXPORT
+from steelyard.options.history import EXPERIMENT, EXPORT, LIMIT
 from steelyard.options.option import documented
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import VERDICTS
@@ -26,7 +26,6 @@ from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun, RunList
 from steelyard.results.measurement import Measurement
 
-EXPERIMENT = "steelyard"
 FACTOR = {"percent": 100.0}  # of a mean of item scores, to be in the scale of the run
 NEAR = 1e-9
 
@@ -41,7 +40,7 @@ def export_to_mlflow(
     to: str,
     history: str | History | None = None,
     *,
-    experiment: str = EXPERIMENT,
+    experiment: str = EXPERIMENT.default,
     task: str | None = None,
     model: str | None = None,
     spec: Mapping[str, Any] | None = None,
@@ -74,7 +73,7 @@ def export_to_mlflow(
     place = f"the experiment {experiment!r} of MLflow at {tracking.shown}"
     return RunList(
         place=place,
-        runs=tuple(newest[:PAGE]),
+        runs=tuple(newest[: LIMIT.default]),
         total=len(newest),
         asked={"exported": len(newest), "already_there": there},
         conclusion=f"{len(newest):,} run{'s' if len(newest) != 1 else ''} exported to {place}, {there:,} already there.",

@@ -10,8 +10,8 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.past_runs import opened
-from steelyard.history.store import PAGE, History
-from steelyard.options.history import OPTIONS, TWO_RUNS
+from steelyard.history.store import History
+from steelyard.options.history import LIMIT, OPTIONS, TWO_RUNS
 from steelyard.options.option import documented
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison
@@ -35,7 +35,7 @@ def list_runs(
     verdict: str | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
-    limit: int = PAGE,
+    limit: int = LIMIT.default,
     after: str | None = None,
     config: str | os.PathLike[str] | None = None,
 ) -> RunList:

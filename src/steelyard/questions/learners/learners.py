@@ -198,18 +198,12 @@ def compare_learners(
     (0.19, 'corrected-repeated-kfold')
     """
     settings = settle(
-        interval=None,
         confidence_level=confidence_level,
         side=side,
-        draws=10_000,
         seed=seed,
-        prior=0.5,
         prior_scale=prior_scale,
-        range=None,
         positive=positive,
-        labels=None,
         absent=absent,
-        missing="error",
     )
     asked = CompareOptions(own=settings, alternative=check_alternative(alternative))
     quantity = parse(metric)

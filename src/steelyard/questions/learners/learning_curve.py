@@ -32,8 +32,6 @@ DRAWS = 2000  # redrawn curves behind what is said of the gap, as many as `plan_
     estimator="The learner: anything with fit and predict.",
     X="The features, one row per item.",
     y="The target to predict, one value per item.",
-    repeats="Seeds, each with its own test rows. Default: 5.",
-    test_size="The share of rows that each seed holds out. Default: 0.25.",
     stratify='Keep the class proportions in every split: True, False, or "auto" for labels. Default: "auto".',
 )
 def learning_curve(

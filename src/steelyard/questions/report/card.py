@@ -15,7 +15,7 @@ from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented
-from steelyard.options.report import CARD, EVAL_RESULTS, GOOGLE_CARD, RECORD_FILES
+from steelyard.options.report import CARD, EVAL_RESULTS, GOOGLE_CARD, RECORD_FILES, TASK
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
@@ -46,7 +46,7 @@ class Written:
 
 
 def card_details(
-    results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = "other", source: str | None = None
+    results: Sequence[tuple[str, Any]], *, model: str | None = None, task: str = TASK.default, source: str | None = None
 ) -> CardDetails:
     """What a card tells, out of results with the names of their data. A comparison and a run speak for their candidate."""
     evaluated = tuple(Evaluated(data=data, measurement=with_standard_errors(_measured(result, data))) for data, result in results)
@@ -357,7 +357,7 @@ def every_eval_ever_records(
     return write_every_eval_ever(Path(directory), card_details(list(results.items()), model=model), about or {})
 
 
-def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str = "default") -> Written:
+def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str) -> Written:
     """A file of `.eval_results`. One that we did not write is not ours to replace."""
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError("cannot write the results for the Hub", got=repr(str(path)), need="a file .eval_results/NAME.yaml")

@@ -17,9 +17,9 @@ from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
 from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
 from steelyard.options.option import number, whole
-from steelyard.options.run import EVERY, settle_run
+from steelyard.options.run import EVERY, MAX_ERROR_RATE, MISSING, REPEATS, STOP, UNMATCHED, settle_run
 from steelyard.questions.run.limits import Budget, ReachedLimit
-from steelyard.questions.run.run import MAX_ERROR_RATE, say_before, steps_of
+from steelyard.questions.run.run import say_before, steps_of
 from steelyard.questions.run.session import RunSession, UntilDecided
 from steelyard.questions.run.task import read_task
 from steelyard.reference.config import TIERS
@@ -169,7 +169,7 @@ def as_one(until: str | None, **chosen: Any) -> Callable[[AskedSuite], Suite]:
 def decided_suite(
     asked: AskedSuite,
     *,
-    stop: str = "first",
+    stop: str = STOP.default,
     max_calls: int | None = None,
     max_cost: float | None = None,
     progress: Watcher | None = None,
@@ -286,14 +286,14 @@ def _steps(guard: AskedCheck, asked: AskedSuite, budget: Budget, progress: Watch
         until="decided",
         stopping=own.get("stopping"),
         looks=own.get("looks"),
-        every=own.get("every", EVERY),
+        every=own.get("every", EVERY.default),
         discordance=own.get("discordance"),
         strata=own.get("strata"),
         n=None,
-        repeats=own.get("repeats", 1),
-        missing=said.get("missing", "error"),
-        unmatched=said.get("unmatched", "error"),
-        max_error_rate=own.get("max_error_rate", MAX_ERROR_RATE),
+        repeats=own.get("repeats", REPEATS.default),
+        missing=said.get("missing", MISSING.default),
+        unmatched=said.get("unmatched", UNMATCHED.default),
+        max_error_rate=own.get("max_error_rate", MAX_ERROR_RATE.default),
         max_calls=budget.max_calls,
         max_cost=budget.max_cost,
         concurrency=own.get("concurrency"),

@@ -18,7 +18,7 @@ from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
 from steelyard.options.option import documented, keywords_of, refuse_nowhere_to_keep, refuse_unknown, whole
-from steelyard.options.run import DRY_RUN, EVERY, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
+from steelyard.options.run import DRY_RUN, EVERY, MAX_ERROR_RATE, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, baseline_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
@@ -106,9 +106,6 @@ def _prompt(case: Case) -> str:
     return case.input if isinstance(case.input, str) else value_text(jsonable(case.input), "input")
 
 
-MAX_ERROR_RATE = 0.02
-
-
 @overload
 def run(task: Any, *models: Any, dry_run: Literal[True], **options: Any) -> DryRun: ...
 
@@ -138,7 +135,7 @@ def run(
     until: str | None = None,
     stopping: str | None = None,
     looks: int | None = None,
-    every: int = EVERY,
+    every: int = EVERY.default,
     strata: str | None = None,
     discordance: float | None = None,
     theta: float | None = None,
@@ -151,7 +148,7 @@ def run(
     repeats: int = 1,
     missing: str = "error",
     unmatched: str = "error",
-    max_error_rate: float = MAX_ERROR_RATE,
+    max_error_rate: float = MAX_ERROR_RATE.default,
     max_calls: int | None = None,
     max_cost: float | None = None,
     concurrency: int | None = None,

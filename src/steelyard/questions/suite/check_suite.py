@@ -19,7 +19,7 @@ from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
 from steelyard.options.check import SUITE
-from steelyard.options.option import RUN_KEYWORDS, documented, refuse_nowhere_to_keep
+from steelyard.options.option import RUN_KEYWORDS, SEED, documented, refuse_nowhere_to_keep
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
@@ -45,7 +45,7 @@ def check_suite(
     *,
     directory: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
-    seed: int | None = 0,
+    seed: int | None = SEED.default,
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,
@@ -95,7 +95,7 @@ def suite_and_sources(
     *,
     directory: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
-    seed: int | None = 0,
+    seed: int | None = SEED.default,
     today: datetime.date | None = None,
     evaluate: Callable[..., Verdict] | None = None,
     beforehand: Callable[..., None] | None = None,

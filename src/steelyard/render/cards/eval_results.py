@@ -16,7 +16,7 @@ HEAD = "# Written by `steelyard report --eval-results`, which replaces the whole
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*\Z", re.ASCII)
 
 
-def eval_results_yaml(about: CardDetails, *, metric: str | None = None, task_id: str = "default") -> str:
+def eval_results_yaml(about: CardDetails, *, metric: str | None = None, task_id: str) -> str:
     """The text of the file. The format has no place for an interval, so the notes tell it."""
     entries = [_entry(each, _score(each, metric), about, task_id) for each in about.evaluated]
     return "\n".join([HEAD, *(line for entry in entries for line in item_lines(shown(entry)))]) + "\n"
