@@ -506,8 +506,7 @@ def main() -> None:
     if given.places:
         for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
             print(place)
-        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree)):
-        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *defaults_written_again(tree)):
+        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

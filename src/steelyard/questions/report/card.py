@@ -15,7 +15,7 @@ from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented
-from steelyard.options.report import CARD, EVAL_RESULTS, GOOGLE_CARD, RECORD_FILES, TASK
+from steelyard.options.report import CARD, EVAL_RESULTS, GOOGLE_CARD, RECORD_FILES, TASK, TASK_ID
 from steelyard.reference import card_page, front_matter
 from steelyard.reference.entry_text import Splice
 from steelyard.reference.strict_yaml import decode
@@ -357,7 +357,7 @@ def every_eval_ever_records(
     return write_every_eval_ever(Path(directory), card_details(list(results.items()), model=model), about or {})
 
 
-def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str) -> Written:
+def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str = TASK_ID.default) -> Written:
     """A file of `.eval_results`. One that we did not write is not ours to replace."""
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError("cannot write the results for the Hub", got=repr(str(path)), need="a file .eval_results/NAME.yaml")
