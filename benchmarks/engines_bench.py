@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from read.engines.servers import start_cluster, start_postgres, stop_cluster, stop_postgres
 from steelyard.read.engines import portable
 from steelyard.read.engines.database import open_database
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 from steelyard.read.engines.spark import spark_files, spark_session, spark_source
 from steelyard.read.source import Source
 
@@ -93,7 +93,7 @@ def timed(
         run(whole)
 
     def ours() -> None:
-        met = meet_tables(*opened())
+        met = meet(*opened())
         if met is None or met.report.matched != n:
             raise Wrong(f"{engine}: not all items met")
         counted["ours"] = dict(met.cells)

@@ -36,8 +36,7 @@ from steelyard.metrics.sums import QUOTIENT
 from steelyard.options.compare import CompareOptions
 from steelyard.options.option import ratio_columns
 from steelyard.read.columns import as_column
-from steelyard.read.engines.joining import meet
-from steelyard.read.engines.meeting import meet_tables, need_ids, right_or_wrong
+from steelyard.read.engines.join import meet, need_ids, right_or_wrong
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.engines.units import paired_unit_sums
 from steelyard.read.logs.log import PARAMETERS, SeveralError
@@ -430,7 +429,7 @@ def compare_large(
     scored = metric.scored and all("score" in source.roles for source in sources)
     if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
         return None
-    met = (meet_tables if there else meet)(baseline, candidate, outcomes=metric.scored)
+    met = meet(baseline, candidate, outcomes=metric.scored)
     if met is None:
         return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
     warnings.extend((*baseline.warnings, *candidate.warnings))

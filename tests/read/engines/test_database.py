@@ -13,7 +13,7 @@ import pytest
 
 from steelyard.errors import SourceError, UsageError
 from steelyard.read.engines.database import is_database, name_parts, open_database, options, single_select
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 
 
 @pytest.fixture(params=["sqlite", "duckdb"])
@@ -39,7 +39,7 @@ def test_table_and_query(stored: str) -> None:
 def test_a_query_meets_a_table(stored: str) -> None:
     whole = open_database(f"{stored}?table=t", {})
     part = open_database(f"{stored}?query=WITH x AS (SELECT * FROM t) SELECT id, label, 'a' AS pred FROM x WHERE id < 4", {})
-    found = meet_tables(whole, part)
+    found = meet(whole, part)
     assert found is not None
     assert found.cells == {("a", "a", "a"): 1, ("a", "b", "a"): 1, ("b", "b", "a"): 1}
     assert found.report.example_baseline_only == ("4",)
@@ -50,7 +50,7 @@ def test_two_files_are_two_places(stored: str, tmp_path: Path) -> None:
     copy.write_bytes(Path(next(tmp_path.glob("my runs.*"))).read_bytes())
     there = f"{stored.partition(':')[0]}:///{quote(str(copy))}"
     a, b = (open_database(f"{url}?table=t", {}) for url in (stored, there))
-    assert meet_tables(a, b) is None  # so the items are read, and met here
+    assert meet(a, b) is None  # so the items are read, and met here
     assert a.items().n == b.items().n == 4
 
 
@@ -139,7 +139,7 @@ def test_labels_that_differ_by_case_stay_apart(tmp_path: Path) -> None:
         con.close()
         source, again = (open_database(f"{kind}:///{path}?table=t", {}) for _ in range(2))
         assert source.tabulate(["truth", "prediction"]) == [("A", "A", 1), ("a", "A", 1)]
-        found = meet_tables(source, again)
+        found = meet(source, again)
         assert found is not None
         assert found.cells == {("A", "A", "A"): 1, ("a", "A", "A"): 1}
 

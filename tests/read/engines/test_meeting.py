@@ -15,9 +15,9 @@ import pytest
 from steelyard.errors import DataError
 from steelyard.infer.intervals.sums import standard_error
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.read.engines import meeting, tables
+from steelyard.read.engines import join, tables
 from steelyard.read.engines.database import open_database
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 from steelyard.read.engines.moments import bucket_sums, moments
 from steelyard.read.open_source import open_source
 from steelyard.read.source import Source
@@ -88,9 +88,9 @@ def test_the_engine_says_what_the_items_say(seed: int, tmp_path: Path) -> None:
             DataError,
             match=r"^Duplicate ids: \d+ ids? occurs? in \d+ rows, such as|^1 of \d+ rows of the table '[ab]' of .* have no 'id'\.",
         ):
-            meet_tables(sources[0], sources[1])
+            meet(sources[0], sources[1])
         return
-    found = meet_tables(sources[0], sources[1])
+    found = meet(sources[0], sources[1])
     assert (found is None) == (expected == "missing")
     if found is not None:
         assert (found.report, dict(found.cells)) == expected
@@ -112,11 +112,11 @@ def test_the_problems_are_of_all_kinds() -> None:
 def test_rows_beyond_the_limit_do_not_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts are answered whatever the size; what would move the rows is refused, with the number."""
     rows = [(i, "ab"[i % 2], "ab"[i % 3 % 2]) for i in range(30)]
-    for module in (tables, meeting):
+    for module in (tables, join):
         monkeypatch.setattr(module, "TRAVELLERS", 20)
     source = open_database(stored(tmp_path / "runs.db", "a", rows), {})
     assert sum(cell[-1] for cell in source.tabulate(["truth", "prediction"])) == 30
-    found = meet_tables(source, source)
+    found = meet(source, source)
     assert found is not None
     assert sum(found.cells.values()) == 30
     with pytest.raises(DataError, match="Cannot answer this inside the table 'a' of the sqlite database: 30 rows would have to be"):

@@ -15,8 +15,7 @@ import pytest
 from steelyard.errors import DataError, SourceError
 from steelyard.infer.intervals.sums import resampled
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.read.engines.joining import meet
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 from steelyard.read.engines.moments import bucket_sums, group_sums, moments, paired_bucket_sums
 from steelyard.read.open_source import open_source
 from steelyard.tally.pairs import settle_pairing
@@ -60,7 +59,7 @@ def test_joint_cells_equal_those_of_files(any_engine: Any, tmp_path: Path) -> No
     import duckdb
 
     a, b = runs(2000)
-    found = meet_tables(*any_engine.pair(TEXTS, a, b, **NAMED))
+    found = meet(*any_engine.pair(TEXTS, a, b, **NAMED))
     assert found is not None
     assert found.cells == joint(a, b)
     files = []
@@ -85,7 +84,7 @@ def test_right_or_wrong_scores_and_whole_ids(engine: Any) -> None:
     engine.put("a", {"id": "int", "score": "float"}, a)
     engine.put("b", {"id": "text", "score": "bool"}, b)
     left, right = engine.open("a"), engine.open("b")
-    found = meet_tables(left, right, outcomes=True)
+    found = meet(left, right, outcomes=True)
     there = dict(b)
     word = {True: "right", False: "wrong"}
     assert found is not None
@@ -103,7 +102,7 @@ def test_missing_ids_are_refused_though_they_look_matched(engine: Any) -> None:
     a[3], b[4] = (None, *a[3][1:]), (None, *b[4][1:])
     left, right = engine.pair(TEXTS, a, b, **NAMED)
     with pytest.raises(DataError, match=r"1 of 20 rows of the table .* have no 'item id'\."):
-        meet_tables(left, right)
+        meet(left, right)
     with pytest.raises(DataError, match=r"1 of 20 rows of the table .* have no 'item id'\."):
         left.tabulate(["truth"])
 
@@ -113,7 +112,7 @@ def test_duplicates_are_refused_before_they_multiply(engine: Any) -> None:
     b += [b[0], b[0], b[1]]
     left, right = engine.pair(TEXTS, a, b, **NAMED)
     with pytest.raises(DataError) as caught:
-        meet_tables(left, right)
+        meet(left, right)
     first = sorted([b[0][0], b[1][0]])
     assert f"{first[0]!r}, {first[1]!r}" in str(caught.value)
     assert "2 ids" in str(caught.value)
@@ -153,7 +152,7 @@ def test_buckets_are_those_of_md5(engine: Any) -> None:
 def test_unmatched_ids_are_reported_with_examples(engine: Any) -> None:
     a, b = runs(30)
     gone = {row[0] for row in a[:4]}
-    found = meet_tables(*engine.pair(TEXTS, a[:28], [row for row in b if row[0] not in gone], **NAMED))
+    found = meet(*engine.pair(TEXTS, a[:28], [row for row in b if row[0] not in gone], **NAMED))
     assert found is not None
     assert (found.report.matched, found.report.baseline_only, found.report.candidate_only) == (24, 4, 2)
     assert found.report.example_baseline_only == tuple(sorted(row[0] for row in a[:4])[:3])
@@ -165,7 +164,7 @@ def test_unmatched_ids_are_reported_with_examples(engine: Any) -> None:
 def test_conflicting_truths_are_counted(engine: Any) -> None:
     a, b = runs(30)
     b = [(name, "another" if name in ("item-7", "item-3") else truth, prediction) for name, truth, prediction in b]
-    found = meet_tables(*engine.pair(TEXTS, a, b, **NAMED))
+    found = meet(*engine.pair(TEXTS, a, b, **NAMED))
     assert found is not None
     assert found.report.conflicting_truths == 2
     assert found.report.example_conflicts == ("item-3", "item-7")
@@ -175,7 +174,7 @@ def test_missing_labels_are_left_to_the_items(engine: Any) -> None:
     a, b = runs(30)
     b[5] = (*b[5][:2], None)
     left, right = engine.pair(TEXTS, a, b, **NAMED)
-    assert meet_tables(left, right) is None
+    assert meet(left, right) is None
     items = right.items()
     assert items.prediction is not None
     assert items.prediction.codes.tolist().count(-1) == 1
@@ -270,20 +269,20 @@ def test_no_ids_no_pairs(engine: Any) -> None:
     types = {"truth": "text", "prediction": "text"}
     left, right = engine.pair(types, [("a", "b"), ("b", "b")], [("a", "b"), ("b", "b")])
     with pytest.raises(DataError, match=r"Cannot pair the rows: .* has no id column, and its rows have no order"):
-        meet_tables(left, right)
+        meet(left, right)
     assert left.tabulate(["truth", "prediction"]) == [("a", "b", 1), ("b", "b", 1)]
 
 
 def test_ids_of_floats_are_left_to_the_items(database: Any) -> None:
     rows = [(1.5, "a", "a"), (2.5, "b", "a")]
     types = {"id": "float", "truth": "text", "prediction": "text"}
-    assert meet_tables(*database.pair(types, rows, rows)) is None
+    assert meet(*database.pair(types, rows, rows)) is None
 
 
 def test_groups_are_left_to_the_items(database: Any) -> None:
     rows = [(1, "a", "a", "g"), (2, "b", "a", "h")]
     left, right = database.pair({"id": "int", "truth": "text", "prediction": "text", "group": "text"}, rows, rows)
-    assert meet_tables(left, right) is None
+    assert meet(left, right) is None
     assert sorted(left.items().id.names) == ["1", "2"]
 
 

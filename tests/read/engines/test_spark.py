@@ -16,8 +16,7 @@ import pytest
 
 from steelyard.cli.main import main
 from steelyard.errors import SourceError, UsageError
-from steelyard.read.engines.joining import meet
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 from steelyard.read.engines.spark import is_spark_frame, open_on_spark, spark_files, spark_session, spark_source
 from steelyard.read.open_source import open_source
 
@@ -50,7 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_files_on_the_cluster_equal_the_local_answer(spark: Any, files: Path, ending: str) -> None:
     frames = [spark_files(spark, [f"file://{files}/{run}{ending}"]) for run in "ab"]
     assert all(map(is_spark_frame, frames))
-    found = meet_tables(*(spark_source(frame, {}) for frame in frames))
+    found = meet(*(spark_source(frame, {}) for frame in frames))
     local = meet(*(open_source(f"{files}/{run}/*.parquet", columns={}) for run in "ab"))
     assert found is not None
     assert local is not None
@@ -122,7 +121,7 @@ def test_spark_connect_gives_the_same_answers(connect_url: str, files: Path, cap
 import contextlib, io, json, sys
 import steelyard as sy
 from steelyard.cli.main import main
-from steelyard.read.engines.meeting import meet_tables
+from steelyard.read.engines.join import meet
 from steelyard.read.engines.spark import spark_files, spark_session, spark_source
 remote, home = sys.argv[1:]
 runs = [f"file://{home}/{run}/*.parquet" for run in "ab"]
@@ -130,7 +129,7 @@ screen = io.StringIO()
 with contextlib.redirect_stdout(screen), contextlib.suppress(SystemExit):
     main(["compare", "a=" + runs[0], "b=" + runs[1], "--engine", "spark", "--remote", remote, "--format", "json"])
 session = spark_session(remote=remote)
-met = meet_tables(*(spark_source(spark_files(session, [run]), {}) for run in runs))
+met = meet(*(spark_source(spark_files(session, [run]), {}) for run in runs))
 one = sy.measure(runs[0], engine="spark", remote=remote, metric="macro_f1")
 print(json.dumps([json.loads(screen.getvalue()), sorted([*key, count] for key, count in met.cells.items()), one.to_dict()]))
 session.stop()

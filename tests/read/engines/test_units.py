@@ -20,7 +20,7 @@ from steelyard.estimate import from_source as measure_engine
 from steelyard.infer.intervals.sums import linearised, resampled, student_mean
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.read.engines import dialects, meeting, moments, tables, units
+from steelyard.read.engines import dialects, join, moments, tables, units
 from steelyard.tally.sums import Sums, tally_items
 
 Rows = list[tuple[Any, ...]]
@@ -34,7 +34,7 @@ def stay(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Lower the limit, and bar the rows from moving."""
 
     def lower(limit: int) -> None:
-        for module in (compare_engine, measure_engine, meeting, moments, tables, units):
+        for module in (compare_engine, measure_engine, join, moments, tables, units):
             if hasattr(module, "TRAVELLERS"):
                 monkeypatch.setattr(module, "TRAVELLERS", limit)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from steelyard.errors import DataError
 from steelyard.read.engines import portable
 from steelyard.read.engines.dialects import most_buckets
-from steelyard.read.engines.meeting import Pair
+from steelyard.read.engines.join import TableJoin
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.source import Source
 from steelyard.tally.pairs import PairingReport
@@ -60,7 +60,7 @@ def bucket_sums(source: Source, role: str = "score") -> Sums:
 
 def paired_bucket_sums(a: Source, b: Source, role: str = "score") -> tuple[Sums, PairingReport] | None:
     """Sums of both systems over the items in common by md5 bucket of the id; None if no engine can join the two."""
-    pair = Pair.of(a, b)
+    pair = TableJoin.of(a, b)
     if pair is None:
         return None
     report = pair.report()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from steelyard.errors import DataError
 from steelyard.read.engines import moments as reduced
 from steelyard.read.engines import portable
-from steelyard.read.engines.meeting import Pair
+from steelyard.read.engines.join import TableJoin
 from steelyard.read.engines.tables import TRAVELLERS, SqlTable
 from steelyard.read.roles import Assignment
 from steelyard.read.source import Source
@@ -93,7 +93,7 @@ def unit_sums(source: Source, *, dealt: bool = False) -> Units:
 
 def paired_unit_sums(a: Source, b: Source) -> tuple[Sums, str, PairingReport] | None:
     """The scores of two systems on the items in common, by unit, with the kind of the unit; None if no engine can join the two."""
-    pair = Pair.of(by_item(a), by_item(b), grouped=True)
+    pair = TableJoin.of(by_item(a), by_item(b), grouped=True)
     if pair is None:
         return None
     grouped = ["group" in source.roles for source in (pair.a, pair.b)]

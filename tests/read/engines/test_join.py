@@ -16,9 +16,9 @@ from steelyard.errors import DataError, SteelyardError
 from steelyard.estimate import compare_sources as compare_engine
 from steelyard.estimate.changed_items import changed_items
 from steelyard.metrics.catalogue import parse
-from steelyard.read.engines import joining as id_join
+from steelyard.read.engines import join as joining
 from steelyard.read.engines.duckdb_table import literal, quoted
-from steelyard.read.engines.joining import joint, meet
+from steelyard.read.engines.join import joint, meet
 from steelyard.read.files import delimited
 from steelyard.read.open_source import Source, open_source
 from steelyard.tally.joint import JointCounts
@@ -222,7 +222,7 @@ def test_duplicates_among_ids_without_a_partner(tmp_path: Path) -> None:
 def test_a_crowd_of_equal_ids_is_refused_before_the_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("same" if i % 2 else str(i), "u", "v") for i in range(4000)]
     a, b = save(tmp_path / "a.parquet", NAMES, rows), save(tmp_path / "b.parquet", NAMES, rows[::-1])
-    monkeypatch.setattr(id_join.Join, "_grouped", None)  # it would be 4,000,000 rows, and for a million 250,000,000,000
+    monkeypatch.setattr(joining.FileJoin, "_grouped", None)  # it would be 4,000,000 rows, and for a million 250,000,000,000
     with pytest.raises(DataError, match=r"Duplicate ids: 1 id occurs in 2000 rows, such as 'same'\."):
         joint(opened(a), opened(b))
 
@@ -289,7 +289,7 @@ def test_other_sources_are_for_the_items(tmp_path: Path) -> None:
 
 def test_more_cells_than_classes_make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a = save(tmp_path / "a.parquet", NAMES, [(str(i), f"free text {i}", "v") for i in range(9)])
-    monkeypatch.setattr(id_join, "MAX_CELLS", 5)
+    monkeypatch.setattr(joining, "MAX_CELLS", 5)
     other = opened(a)
     assert joint(opened(a), other) is None
     assert not other.ids_checked  # cut off, the groups prove nothing
