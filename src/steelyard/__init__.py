@@ -62,21 +62,34 @@ if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import (
+        BeliefInMargin,
         ChangedItem,
+        CombinedTasks,
         ComparedSlice,
         Comparison,
         Difference,
         Leaderboard,
+        MeanRanks,
+        OmnibusTest,
         Ranked,
         System,
         Test,
+        WithinMargin,
     )
     from steelyard.results.details import ComparisonDetails, PlanDetails, PooledTable, RowDetails, TestDetails, VerdictDetails
     from steelyard.results.evaluation import Answered, DryRun, Evaluation
     from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
     from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
     from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
-    from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightPoint, NightSimulation
+    from steelyard.results.nights import (
+        BudgetOutcome,
+        FallenItem,
+        NightAcknowledgement,
+        NightAlarm,
+        NightPoint,
+        NightSimulation,
+        SinceNight,
+    )
     from steelyard.results.plan import Curve, Plan
     from steelyard.results.references import (
         Finding,
@@ -99,17 +112,32 @@ if TYPE_CHECKING:
     from steelyard.results.verdict import (
         JudgedSlice,
         JudgedSystem,
+        Needed,
         PooledSuite,
         Recorded,
         SliceFamily,
         Suite,
+        SuiteNightAcknowledged,
         SuiteNights,
+        SuiteRow,
         Verdict,
+        Waiver,
     )
     from steelyard.tally.counts import Counts
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "SuiteRow": "results.verdict",
+    "SuiteNightAcknowledged": "results.verdict",
+    "Waiver": "results.verdict",
+    "Needed": "results.verdict",
+    "FallenItem": "results.nights",
+    "SinceNight": "results.nights",
+    "MeanRanks": "results.comparison",
+    "CombinedTasks": "results.comparison",
+    "OmnibusTest": "results.comparison",
+    "WithinMargin": "results.comparison",
+    "BeliefInMargin": "results.comparison",
     "ChangedItem": "results.comparison",
     "SuiteNights": "results.verdict",
     "SliceFamily": "results.verdict",
@@ -255,12 +283,14 @@ __all__ = [
     "Audit",
     "AuditedPair",
     "AuditedScore",
+    "BeliefInMargin",
     "Bisect",
     "BisectedCommit",
     "BudgetOutcome",
     "Certificate",
     "ChangedItem",
     "CheckedPart",
+    "CombinedTasks",
     "ComparedSlice",
     "Comparison",
     "ComparisonDetails",
@@ -274,6 +304,7 @@ __all__ = [
     "Drift",
     "DryRun",
     "Evaluation",
+    "FallenItem",
     "Finding",
     "Held",
     "History",
@@ -285,12 +316,15 @@ __all__ = [
     "LearningCurve",
     "Lint",
     "Listing",
+    "MeanRanks",
     "MeasuredSlice",
     "Measurement",
+    "Needed",
     "NightAcknowledgement",
     "NightAlarm",
     "NightPoint",
     "NightSimulation",
+    "OmnibusTest",
     "PartOverlap",
     "PastRun",
     "Plan",
@@ -312,6 +346,7 @@ __all__ = [
     "RowDetails",
     "RunList",
     "SharedPair",
+    "SinceNight",
     "Slice",
     "SliceFamily",
     "SourceError",
@@ -320,7 +355,9 @@ __all__ = [
     "SplitStratum",
     "SteelyardError",
     "Suite",
+    "SuiteNightAcknowledged",
     "SuiteNights",
+    "SuiteRow",
     "System",
     "Task",
     "TellingItem",
@@ -330,6 +367,8 @@ __all__ = [
     "UsageError",
     "Verdict",
     "VerdictDetails",
+    "Waiver",
+    "WithinMargin",
     "Written",
     "__version__",
     "acknowledge",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from steelyard.infer import multiplicity as many
 from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import Comparison, Leaderboard, Ranked, System
+from steelyard.results.comparison import CombinedTasks, Comparison, Leaderboard, MeanRanks, OmnibusTest, Ranked, System
 from steelyard.tally.pairs import Pairs, agree_on_units
 from steelyard.tally.spelling import label_order
 
@@ -136,7 +135,7 @@ def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison],
     return rows
 
 
-def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric) -> dict[str, Any] | None:
+def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs], metric: Metric) -> OmnibusTest | None:
     """Cochran's Q, where every system is right or wrong once on the same items."""
     from steelyard.estimate.changed_items import item_values
 
@@ -148,7 +147,7 @@ def _cochran(runs: Sequence[SystemItems], matched: dict[tuple[int, int], Pairs],
         return None
     patterns, counts = np.unique(np.stack(sides, axis=1).astype(int), axis=0, return_counts=True)
     q, df, p = many.cochran_q({tuple(int(x) for x in pattern): int(c) for pattern, c in zip(patterns, counts, strict=True)})
-    return {"name": "Cochran's Q", "statistic": q, "df": df, "p_value": p}
+    return OmnibusTest(name="Cochran's Q", statistic=q, df=df, p_value=p)
 
 
 def _friedman(
@@ -158,7 +157,7 @@ def _friedman(
     asked: CompareOptions,
     warnings: Warnings,
     by: tuple[str, ...],
-) -> dict[str, Any] | None:
+) -> MeanRanks | None:
     """Mean ranks over the values of the --by column as datasets."""
     if not by:
         return None
@@ -183,10 +182,11 @@ def _friedman(
         warnings.add(f"ranks over {len(values)} datasets; the Friedman and Nemenyi approximations need 10 or more")
     critical = many.nemenyi_critical_difference(len(runs), len(values), 1 - asked.level)
     one_sided = [_pair_p(matched[0, j], metric, asked, by[0], values) for j in range(1, len(runs))]
-    return {**out, "names": [run.name for run in runs], "critical_difference": critical, "combined_over_tasks": one_sided}
+    names = tuple(run.name for run in runs)
+    return MeanRanks.of({**out, "names": names, "critical_difference": critical, "combined_over_tasks": one_sided})
 
 
-def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> dict[str, Any]:
+def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values: Sequence[str]) -> CombinedTasks:
     """One candidate against the first system over all tasks: Fisher's combination of one-sided p-values."""
     own = pair.baseline.slices[by]
     p_values = []
@@ -196,4 +196,4 @@ def _pair_p(pair: Pairs, metric: Metric, asked: CompareOptions, by: str, values:
         p = pair_evidence(subset(pair, items), metric, ask, Warnings()).test.p_value
         p_values.append(1.0 if p is None else p)
     statistic, p = many.fisher_combined(p_values)
-    return {"fisher": statistic, "p_better": p}
+    return CombinedTasks(fisher=statistic, p_better=p)

@@ -15,7 +15,7 @@ from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.results import signature
 from steelyard.results.base import Warnings, put_off
-from steelyard.results.comparison import Comparison, Difference, System, Test
+from steelyard.results.comparison import BeliefInMargin, Comparison, Difference, System, Test, WithinMargin
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 
@@ -150,7 +150,7 @@ class Evidence:
     probability: float | Callable[[], float] | None = None
     prior_sd: float | None = None  # how large the differences are that the prior of the probability expects
     disagreed: tuple[int, int] | None = None  # right or wrong on the same items: how many raise the difference, how many lower it
-    equivalence: dict[str, Any] | None = None
+    equivalence: WithinMargin | None = None
     correlation: float | None = None
     table: Any = None
     means: ItemMeans | None = None  # what a mean difference was computed from
@@ -280,10 +280,10 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
         return f"The difference in {metric} cannot be judged from these items."
     if found.too_few:
         return f"The difference in {metric} is not judged, though {_p(p)}: {too_few_groups(found.details)}."
-    if found.equivalence is not None and found.equivalence.get("equivalent"):
-        tail = f"; the difference is within {found.equivalence['margin']:g} either way ({_p(found.equivalence['p_value'])})."
-    elif found.equivalence is not None and found.equivalence.get("non_inferior"):
-        tail = f"; it is not worse by {found.equivalence['margin']:g} or more ({_p(found.equivalence['p_lower'])})."
+    if found.equivalence is not None and found.equivalence.equivalent:
+        tail = f"; the difference is within {found.equivalence.margin:g} either way ({_p(found.equivalence.p_value)})."
+    elif found.equivalence is not None and found.equivalence.non_inferior:
+        tail = f"; it is not worse by {found.equivalence.margin:g} or more ({_p(found.equivalence.p_lower)})."
     else:
         tail = "."
     if found.test.name == "within-item":
@@ -344,12 +344,13 @@ def believe(found: Evidence, asked: CompareOptions, warnings: Warnings, *, highe
         return
     found.note(prior_scale=scale)
     found.drawn = False  # nothing of this needs draws
-    if found.equivalence is not None and "rope" in found.equivalence:
-        margin = found.equivalence["margin"]
+    if found.equivalence is not None and found.equivalence.rope is not None:
+        margin = found.equivalence.margin
         better, worse = _above(found, asked, scale, margin) or 0.0, 1 - (_above(found, asked, scale, -margin) or 0.0)
         if not higher_is_better:
             better, worse = worse, better
-        found.equivalence["rope"] = {"worse": worse, "equivalent": max(0.0, 1 - better - worse), "better": better}
+        believed = BeliefInMargin(worse=worse, equivalent=max(0.0, 1 - better - worse), better=better)
+        found.equivalence = replace(found.equivalence, rope=believed)
 
 
 def _above(found: Evidence, asked: CompareOptions, scale: float, at: float) -> float | None:
@@ -402,13 +403,8 @@ def _turn(found: Evidence, asked: CompareOptions) -> None:
         found.probability = 1 - found.probability
     if found.equivalence is not None:
         e = found.equivalence
-        found.equivalence = {
-            **e,
-            "p_lower": e["p_upper"],
-            "p_upper": e["p_lower"],
-            "non_inferior": e["p_upper"] <= 1 - asked.level,
-            **({"rope": {**e["rope"], "worse": e["rope"]["better"], "better": e["rope"]["worse"]}} if "rope" in e else {}),
-        }
+        rope = None if e.rope is None else replace(e.rope, worse=e.rope.better, better=e.rope.worse)
+        found.equivalence = replace(e, p_lower=e.p_upper, p_upper=e.p_lower, non_inferior=e.p_upper <= 1 - asked.level, rope=rope)
 
 
 def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import UNSAID, Warnings
-from steelyard.results.comparison import Test
+from steelyard.results.comparison import BeliefInMargin, Test, WithinMargin
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
@@ -70,7 +71,7 @@ def compare_flips(
         e = equivalence_of_flips(gained, lost, n, asked.margin)
         found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=not error_rate)
         believed = rope(difference_posterior(both, lost, gained, neither, prior=asked.own.prior), asked.margin)
-        found.equivalence |= {"rope": rope_words(believed, higher_is_better=not error_rate)}
+        found.equivalence = replace(found.equivalence, rope=rope_words(believed, higher_is_better=not error_rate))
     if gained == lost == 0:
         found.note(identical=True)
         warnings.add(asked.sides.identical.format("are right and wrong on exactly the same items"))
@@ -139,23 +140,23 @@ def pairing_gain(both: int, gained: int, lost: int, neither: int) -> float | Non
     return apart / together if together > 0 else None
 
 
-def rope_words(believed: Any, *, higher_is_better: bool) -> dict[str, float]:
+def rope_words(believed: Any, *, higher_is_better: bool) -> BeliefInMargin:
     """P(candidate worse by more than the margin), P(within it), P(better by more)."""
     worse, better = (believed.worse, believed.better) if higher_is_better else (believed.better, believed.worse)
-    return {"worse": worse, "equivalent": believed.equivalent, "better": better}
+    return BeliefInMargin(worse=worse, equivalent=believed.equivalent, better=better)
 
 
 def equivalence_words(
     above_lower: float, below_upper: float, margin: float, asked: CompareOptions, *, higher_is_better: bool
-) -> dict[str, Any]:
+) -> WithinMargin:
     """p_lower: the candidate is not worse by the margin; p_upper: not better by it; p_value: neither."""
     p_lower, p_upper = (above_lower, below_upper) if higher_is_better else (below_upper, above_lower)
     alpha = 1 - asked.level
-    return {
-        "margin": margin,
-        "p_lower": p_lower,
-        "p_upper": p_upper,
-        "p_value": max(p_lower, p_upper),
-        "non_inferior": p_lower <= alpha,
-        "equivalent": max(p_lower, p_upper) <= alpha,
-    }
+    return WithinMargin(
+        margin=margin,
+        p_lower=p_lower,
+        p_upper=p_upper,
+        p_value=max(p_lower, p_upper),
+        non_inferior=p_lower <= alpha,
+        equivalent=max(p_lower, p_upper) <= alpha,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,7 +98,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         if within_reach(joint.classes * SAMPLED, asked.own.draws):
             found.drawn = True
             believed = rope(posterior(), asked.margin)
-            found.equivalence |= {"rope": rope_words(believed, higher_is_better=metric.higher_is_better)}
+            found.equivalence = replace(found.equivalence, rope=rope_words(believed, higher_is_better=metric.higher_is_better))
     if len(joint.labels) <= BELIEVED:
         found.drawn = True
         better = partial(_better, posterior, metric, identical)

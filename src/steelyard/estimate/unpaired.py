@@ -23,7 +23,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import Test
+from steelyard.results.comparison import Test, WithinMargin
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.counts import Counts, TableTally
@@ -185,7 +185,7 @@ def from_errors(
     return found
 
 
-def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> dict[str, object] | None:
+def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> WithinMargin | None:
     from steelyard.infer.paired.equivalence import equivalence
 
     if not found.error or found.difference is None or asked.margin is None:

@@ -70,6 +70,7 @@ class Plain:
     ALSO: ClassVar[tuple[str, ...]] = ()  # properties that JSON has beside the fields
     BRIEF: ClassVar[bool] = False  # whether JSON leaves out what is as by default,
     ALWAYS: ClassVar[tuple[str, ...]] = ()  # but for these fields
+    _ORDERS: ClassVar[tuple[tuple[str, ...], ...]] = ()  # of keys, where JSON has just these in another order than that of the fields
 
     def __init_subclass__(cls) -> None:
         CLASSES[cls.__name__] = cls
@@ -126,6 +127,14 @@ class Plain:
 
     def _said(self) -> Iterator[tuple[str, Any]]:
         """What JSON has of it: (key, value) of the fields in order, then of the properties beside them."""
+        said = self._in_order()
+        if not self._ORDERS:
+            return said
+        found = dict(said)
+        order = next((order for order in self._ORDERS if found.keys() == {*order}), tuple(found))
+        return ((key, found[key]) for key in order)
+
+    def _in_order(self) -> Iterator[tuple[str, Any]]:
         about = _of(type(self))
         for name, key, default in about.said:
             value = getattr(self, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
@@ -88,6 +87,67 @@ class Test(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BeliefInMargin(ResultPart):
+    """Posterior probabilities that the candidate is worse by more than the margin, within it (equivalent), better by more."""
+
+    worse: float
+    equivalent: float
+    better: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithinMargin(ResultPart):
+    """Whether the difference is too small to matter. p_lower: of "worse by the margin", p_upper: of "better by it", p_value: the larger.
+
+    non_inferior: not worse by the margin. equivalent: neither worse nor better by it. rope: what is believed of it, if anything is.
+    """
+
+    margin: float
+    p_lower: float
+    p_upper: float
+    p_value: float
+    non_inferior: bool
+    equivalent: bool
+    rope: BeliefInMargin | None = field(default=None, metadata=IF_ANY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmnibusTest(ResultPart):
+    """One test of all systems at once: are they equal? df: its degrees of freedom."""
+
+    name: str
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombinedTasks(ResultPart):
+    """One system against the first over all datasets: Fisher's combination of the one-sided p-values, and the p-value of "better"."""
+
+    fisher: float
+    p_better: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanRanks(ResultPart):
+    """Systems ranked on each of several datasets: Friedman's chi2, Iman and Davenport's f, and the mean ranks, in the order of `systems`.
+
+    Two systems differ if their ranks are critical_difference apart (Nemenyi). combined_over_tasks: each system but the first against it.
+    """
+
+    chi2: float
+    p_chi2: float
+    f: float | None
+    p_f: float
+    mean_ranks: tuple[float, ...]
+    datasets: int
+    systems: tuple[str, ...] = said_as("names")
+    critical_difference: float
+    combined_over_tasks: tuple[CombinedTasks, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSlice(Slice):
     """The comparison of a slice, None where it could not be made; its p-value corrected over the slices of a column."""
 
@@ -111,7 +171,7 @@ class Comparison(Result):
     test: Test
     flips: Mapping[str, int] | None = None
     probability_candidate_better: float | None = None
-    equivalence: Mapping[str, Any] | None = None
+    equivalence: WithinMargin | None = None
     correlation: float | None = None
     mde: float | None = None
     unmatched: Mapping[str, int] | None = None
@@ -149,8 +209,8 @@ class Leaderboard(Result):
     n: int
     rows: tuple[Ranked, ...]
     pairs: tuple[Comparison, ...]
-    omnibus: Mapping[str, Any] | None = None
-    ranks: Mapping[str, Any] | None = None
+    omnibus: OmnibusTest | None = None
+    ranks: MeanRanks | None = None
 
     @property
     def headline(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart, said_as
+from steelyard.results.nights import SinceNight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ class Acknowledged(Result):
     series: str
     how: str
     reason: str
-    since: Mapping[str, Any]
+    since: SinceNight
     nights: int
     named: tuple[str, ...] = ()
     by: str | None = None

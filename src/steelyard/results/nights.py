@@ -47,6 +47,22 @@ class NightAlarm(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SinceNight(ResultPart):
+    """The first night of a change, and its day if that is known."""
+
+    night: str
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FallenItem(ResultPart):
+    """One of the items that fell most, and its task."""
+
+    task: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NightPoint(ResultPart):
     """One night of a series as it was decided. evidence is None while a regression stands that nobody had acknowledged."""
 

@@ -7,11 +7,11 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart, one_of, said_apart, said_as
+from steelyard.results.base import IF_ANY, UNSAID, Result, ResultPart, one_of, said_apart, said_as
 from steelyard.results.comparison import ChangedItem, Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
-from steelyard.results.nights import NightPoint
+from steelyard.results.nights import FallenItem, NightPoint, SinceNight
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
@@ -80,6 +80,40 @@ class SliceFamily(ResultPart):
     critical_slices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needed(ResultPart):
+    """What would decide an inconclusive verdict, and why. None where it is not known, or where no number would do.
+
+    n_items: in all, `more` of them beyond those of this run. items_each: in the run and in the reference. repeats: of each item. groups, of
+    which more_groups beyond those of this run: where items come in groups, and these are too few.
+    """
+
+    BRIEF = True
+    ALWAYS = ("n_items",)
+    _ORDERS = (("items", "items_each", "why"), ("groups", "more_groups", "more", "items", "why"))
+
+    groups: int | None = None
+    more_groups: int | None = None
+    n_items: int | None = said_as("items", default=None)
+    more: int | None = UNSAID
+    repeats: int | None = None
+    why: str | None = None
+    items_each: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiver(ResultPart):
+    """Why a check of a suite does not count for now, and until which day; in_force: whether that day is still to come."""
+
+    BRIEF = True
+    ALWAYS = ("reason", "until")
+
+    reason: str | None = None
+    until: str | None = None
+    by: str | None = None
+    in_force: bool | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Verdict(Result):
     """Has it become worse than the reference? `difference` is candidate minus reference, turned so that up is good.
@@ -120,8 +154,8 @@ class Verdict(Result):
     difference: Difference = field(default_factory=Difference)
     ratio: Difference | None = field(default=None, metadata=IF_ANY)
     flips: Mapping[str, int] | None = None
-    needed: Mapping[str, Any] | None = None
-    waiver: Mapping[str, Any] | None = None
+    needed: Needed | None = None
+    waiver: Waiver | None = None
     changed_items: tuple[ChangedItem, ...] = said_as("telling_items", default=())
     slicing: SliceFamily | None = field(default=None, metadata=IF_ANY)
     slices: tuple[JudgedSlice, ...] = field(default=(), metadata=IF_ANY)
@@ -188,6 +222,16 @@ class PooledSuite(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteNightAcknowledged(ResultPart):
+    """What somebody has said of a regression: how ("accepted" or "fixed"), who, on which day, and why."""
+
+    how: str
+    by: str | None
+    date: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteNights(ResultPart):
     """A suite as one night of a series with a budget of false alarms.
 
@@ -210,9 +254,9 @@ class SuiteNights(ResultPart):
     line: float
     alarm: bool = False
     unacknowledged: bool = False
-    since: Mapping[str, Any] | None = None
+    since: SinceNight | None = None
     named: tuple[str, ...] = ()
-    fell: tuple[Mapping[str, Any], ...] = said_as("items", default=())
+    fell: tuple[FallenItem, ...] = said_as("items", default=())
     counted: tuple[str, ...] = ()
     pool_z: float | None = None
     task_z: Mapping[str, float] = field(default_factory=dict)
@@ -224,10 +268,30 @@ class SuiteNights(ResultPart):
     confirm: bool = False
     again: tuple[str, ...] = ()
     second: tuple[str, ...] = field(default=(), metadata=IF_ANY)
-    acknowledged: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)
+    acknowledged: SuiteNightAcknowledged | None = field(default=None, metadata=IF_ANY)
     target: str = "items"
     claim: str = ""
     course: tuple[NightPoint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRow(ResultPart):
+    """The place of a verdict in its suite: its p-value by itself and adjusted for the family, and what it counts as there.
+
+    counts_as: its verdict, or unconfirmed (worse by itself, not after correction), changed, advisory, waived. confirmed: worse after
+    correction as well.
+    """
+
+    task: str | None = None
+    model: str | None = None
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
+    tier: str | None = None
+    verdict: str = ""
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    confirmed: bool = False
+    counts_as: str | None = None
+    waiver: Waiver | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -241,7 +305,7 @@ class Suite(Result):
     correction: str
     alpha: float
     conclusion: str = ""
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[SuiteRow, ...] = ()
     pooled: PooledSuite | None = field(default=None, metadata=IF_ANY)
     nights: SuiteNights | None = field(default=None, metadata=IF_ANY)
     stopping: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of a suite that was run until it was decided

@@ -144,7 +144,13 @@ def test_a_pass_that_the_suite_counts_as_a_regression_says_what_to_do() -> None:
 
 
 def test_rows_may_be_missing_or_poor() -> None:
-    for rows in ((), ({},), ({"task": "gsm8k", "model": PAIRED.model},), ({"task": "other"},), ({"counts_as": None, "waiver": "a word"},)):
+    for rows in (
+        (),
+        ({},),
+        ({"task": "gsm8k", "model": PAIRED.model},),
+        ({"task": "other"},),
+        ({"counts_as": None, "waiver": {"reason": "a word"}},),
+    ):
         s = Suite(verdict="regression", correction="holm", alpha=0.05, verdicts=(PAIRED, BARE), rows=rows)
         assert "\nREGRESSION  gsm8k, llama-3.1-8b, quant_algo=FP8\n" in result_text(s)
         assert "| **REGRESSION** | gsm8k |" in result_markdown(s)

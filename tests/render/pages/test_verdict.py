@@ -120,7 +120,7 @@ def test_flips_waiver_tier_and_provenance() -> None:
     text = result_text(LOWER_IS_BETTER, width=120)
     assert "waiver: until 2026-12-01 by bo: new tokenizer, retrained decoder on its way" in text
     assert "tier: supporting" in text
-    expired = replace(LOWER_IS_BETTER, waiver={"reason": "r", "expires": "2026-01-01", "expired": True})
+    expired = replace(LOWER_IS_BETTER, waiver={"reason": "r", "until": "2026-01-01", "in_force": False})
     assert "waiver: expired 2026-01-01: r (not in force)" in result_text(expired)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
@@ -24,7 +24,7 @@ from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem
-from steelyard.results.verdict import JudgedSlice, SliceFamily
+from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
 
@@ -47,7 +47,7 @@ class GuardOutcome:
     mde: float | None = None
     threshold: float | None = None
     flips: dict[str, int] | None = None
-    needed: dict[str, Any] | None = None
+    needed: Needed | None = None
     changed_items: tuple[ChangedItem, ...] = ()
     claim: str = ""
     details: dict[str, Any] = field(default_factory=dict)
@@ -283,32 +283,32 @@ def _unfailing(
     sigma: float | None = None,
     n_new: int | None = None,
     n_ref: int | None = None,
-) -> dict[str, Any]:
+) -> Needed:
     """No score could fail: why, and how many items would do, where that depends on their number."""
     side = "at or below the lowest" if rule.higher_is_better else "at or above the highest"
     why = f"no outcome could be a regression: the threshold {threshold:.4g} lies {side} possible score"
     warnings.add(f"the threshold {threshold:.4g} lies {side} possible score: this guard cannot fail")
-    out: dict[str, Any] = {"items": None, "more": None, "why": why}
+    out = Needed(n_items=None, more=None, why=why)
     if not sigma or room is None or n_new is None or n_ref is None or room <= rule.margin:
         return out
     variance = ((room - rule.margin) / power.threshold_offset(1.0, rule.alpha)) ** 2 / sigma**2 if rule.alpha < 0.5 else math.inf
     if variance < 1e-15:  # a reference at the very end of its scale: it would take more items than anybody has
         return out
     if variance <= 1 / n_ref:
-        return {**out, "items_each": math.floor(2 / variance) + 1}
+        return replace(out, items_each=math.floor(2 / variance) + 1)
     items = math.floor(1 / (variance - 1 / n_ref)) + 1
-    return {**out, "items": items, "more": max(0, items - n_new)}
+    return replace(out, n_items=items, more=max(0, items - n_new))
 
 
-def _needed(sigma: float, n_new: int, n_ref: int, rule: GuardRule) -> dict[str, Any]:
+def _needed(sigma: float, n_new: int, n_ref: int, rule: GuardRule) -> Needed:
     """Items that would rule theta out, if nothing has changed."""
     assert rule.theta is not None
     try:
         items = power.items(power.two_sample(sigma, n_reference=n_ref), rule.theta, rule.alpha, rule.beta)
     except UsageError:
         both = power.items(power.two_sample(sigma), rule.theta, rule.alpha, rule.beta)
-        return {"items": None, "items_each": both, "why": f"with only {n_ref:,} items, the reference alone is too uncertain for theta"}
-    return {"items": items, "more": max(0, items - n_new)}
+        return Needed(n_items=None, items_each=both, why=f"with only {n_ref:,} items, the reference alone is too uncertain for theta")
+    return Needed(n_items=items, more=max(0, items - n_new))
 
 
 def _paired_mde(new: CandidateScore, n: int, rule: GuardRule) -> float | None:

@@ -41,7 +41,7 @@ from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem, Test
-from steelyard.results.verdict import WORSENING
+from steelyard.results.verdict import WORSENING, Needed
 from steelyard.tally.pairs import Pairs, Sides
 from steelyard.tally.rounding import without_rounding
 
@@ -301,7 +301,7 @@ class PairedJudgement:
         drawn = taken is not None and taken.details.draws is not None and not taken.details.exact
         return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
 
-    def needed(self, smallest: float) -> dict[str, Any] | None:
+    def needed(self, smallest: float) -> Needed | None:
         """How many items would decide: rule theta out if nothing has changed."""
         found, rule = self.found, self.rule
         if found.too_few:
@@ -327,12 +327,12 @@ class PairedJudgement:
         items = max(power.items(design, rule.theta / self.unit, rule.alpha, rule.beta), self._least_for_share())
         why = f"to rule out {rule.theta:g} with power {1 - rule.beta:g} if {assumed}"
         if items > found.n:
-            return {"items": items, "more": items - found.n, "why": why}
+            return Needed(n_items=items, more=items - found.n, why=why)
         room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
         if room <= 1e-3 * rule.theta / self.unit:  # at theta itself or beyond it: no number of items would move it to a side
-            return {"items": None, "more": None, "why": f"a healthy run needs {items:,}; this one lies at theta itself or beyond it"}
+            return Needed(n_items=None, more=None, why=f"a healthy run needs {items:,}; this one lies at theta itself or beyond it")
         moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
-        return {"items": moved, "more": moved - found.n, "why": f"{why} and the run stays where it is"}
+        return Needed(n_items=moved, more=moved - found.n, why=f"{why} and the run stays where it is")
 
     def _least_for_share(self) -> int:
         """Items without which a share of the reference is never shown, were there not a single change."""
@@ -341,7 +341,7 @@ class PairedJudgement:
         right = right_answers_needed(1 - self.rule.theta_relative, self.rule.alpha)
         return math.ceil(right * self.found.n / (self.ratio.both + self.ratio.lost))
 
-    def _needed_runs(self, theta: float) -> dict[str, Any] | None:
+    def _needed_runs(self, theta: float) -> Needed | None:
         """These very items are given: only more runs of them can rule theta out."""
         if not self.error:
             return None
@@ -350,14 +350,14 @@ class PairedJudgement:
         room = theta + rule.sign * (self.found.difference or 0.0)  # left between the runs as they are and theta
         healthy = reach <= theta
         if healthy and room <= 0:
-            return {"items": None, "more": None, "why": "a healthy run needs no more runs than these; this one lies beyond theta itself"}
+            return Needed(n_items=None, more=None, why="a healthy run needs no more runs than these; this one lies beyond theta itself")
         times = max(1.05, (reach / (room if healthy else theta)) ** 2)
         stays = " and the difference stays where it is" if healthy else ""
         why = f"with {times:.2g} times as many on record as well, to rule out {rule.theta:g} with power {1 - rule.beta:g}"
         repeats = math.ceil(times * (self.found.details.repeats_candidate or 1))
-        return {"items": None, "more": None, "repeats": repeats, "why": f"{why} if runs vary as they do here{stays}"}
+        return Needed(n_items=None, more=None, repeats=repeats, why=f"{why} if runs vary as they do here{stays}")
 
-    def _needed_units(self, smallest: float) -> dict[str, Any]:
+    def _needed_units(self, smallest: float) -> Needed:
         """Too few units for any outcome to be significant: so many groups, or right answers, are the least.
 
         With a margin, the z of a run that lost everything grows with the root of the items.
@@ -365,24 +365,24 @@ class PairedJudgement:
         least = math.ceil(-math.log2(self.rule.alpha))
         why = "no outcome on so few items (or groups, or right answers) could give p <= alpha"
         if self.found.design == "clustered":
-            return {"groups": least, "more_groups": max(1, least - self._units), "more": None, "items": None, "why": why}
+            return Needed(groups=least, more_groups=max(1, least - self._units), more=None, n_items=None, why=why)
         if self._outcomes and self.rule.margin == 0:
             items = math.ceil(self.found.n * least / self._losable) if self._losable else None
-            return {"items": items, "more": None if items is None else max(1, items - self.found.n), "why": why}
+            return Needed(n_items=items, more=None if items is None else max(1, items - self.found.n), why=why)
         if self._outcomes:
             if smallest >= 0.5:  # all that can be lost lies within the margin, however many items there are
-                return {"items": None, "more": None, "why": why}
+                return Needed(n_items=None, more=None, why=why)
             reached, wanted = (z_value(1 - p, "lower") for p in (smallest, self.rule.alpha))
             items = max(self.found.n + 1, math.ceil(self.found.n * (wanted / reached) ** 2))
-            return {"items": items, "more": items - self.found.n, "why": why}
+            return Needed(n_items=items, more=items - self.found.n, why=why)
         items = max(least, self.found.n + 1)
-        return {"items": items, "more": items - self.found.n, "why": why}
+        return Needed(n_items=items, more=items - self.found.n, why=why)
 
-    def _needed_groups(self) -> dict[str, Any]:
+    def _needed_groups(self) -> Needed:
         """Groups that are too few, or worth too few, for any verdict."""
         why = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, are needed to judge by their spread"
         least = max(FEWEST, self._units + 1)
-        return {"groups": least, "more_groups": least - self._units, "more": None, "items": None, "why": why}
+        return Needed(groups=least, more_groups=least - self._units, more=None, n_items=None, why=why)
 
     def ratio_found(self, ratio: RatioTest, p: float) -> dict[str, Any]:
         """run / reference with its two one-sided bounds, which say what p says."""

@@ -26,7 +26,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem
-from steelyard.results.verdict import WORSENING
+from steelyard.results.verdict import WORSENING, Needed
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
@@ -505,7 +505,7 @@ def found_of(
         mde=plan.theta * unit,
         threshold=None,
         flips=flips_of(series) if plan.right_or_wrong and plan.one_answer else None,
-        needed={"items": None, "more": None, "why": _undecided(n, beyond, ended, plan)} if verdict == "inconclusive" else None,
+        needed=Needed(n_items=None, more=None, why=_undecided(n, beyond, ended, plan)) if verdict == "inconclusive" else None,
         changed_items=_changed_items(series, guard),
         claim=_claim(rule, plan),
         details={"stopping": facts},

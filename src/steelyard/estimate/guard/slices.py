@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem, Difference
-from steelyard.results.verdict import JudgedSlice, SliceFamily, one_sided_bounds
+from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily, one_sided_bounds
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.spelling import label_order
 
@@ -288,11 +287,11 @@ def _share_whole(found: GuardOutcome, judged: PairedJudgement) -> None:
         found.details["threshold_note"] = "; ".join(part for part in (alone.threshold_note, "slices are judged beside it") if part)
 
 
-def _needed(part: _SliceItems) -> dict[str, Any]:
+def _needed(part: _SliceItems) -> Needed:
     """Why a critical slice holds the verdict up, and what would decide it."""
     why = f"{part.name} does not rule theta out"
     found = None if part.judged is None else part.judged.needed(0.0)
-    return {"items": None, "more": None, "why": why} if found is None else {**found, "why": f"for {part.name}: {found['why']}"}
+    return Needed(n_items=None, more=None, why=why) if found is None else replace(found, why=f"for {part.name}: {found.why}")
 
 
 def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems]) -> tuple[ChangedItem, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.sequential import ENDED, ENDS, PairedSeries, flips_of
+from steelyard.results.verdict import Needed
 
 
 def unfinished(
@@ -55,7 +56,7 @@ def unfinished(
         reference=float(series.reference.mean()) * unit if series is not None else reference,
         difference=difference,
         flips=flips_of(series) if flips and series is not None else None,
-        needed={"items": available, "more": available - n, "why": str(ended["said"])},
+        needed=Needed(n_items=available, more=available - n, why=str(ended["said"])),
         claim="nothing is claimed of a run that is not complete",
         details={"stopping": facts},
     )

@@ -122,7 +122,7 @@ def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
 
 def _nothing_to_find(found: GuardOutcome) -> bool:
     """Whether no outcome on these items could have been a regression."""
-    return str((found.needed or {}).get("why", "")).startswith("no outcome")
+    return found.needed is not None and (found.needed.why or "").startswith("no outcome")
 
 
 def _conclude_slices(found: GuardOutcome, rule: GuardRule, gap: str) -> str:

@@ -15,6 +15,7 @@ from steelyard.options.option import documented
 from steelyard.reference.changes import who
 from steelyard.results import signature
 from steelyard.results.history import Acknowledged
+from steelyard.results.nights import SinceNight
 
 TRIES = 50  # how often to look again when nights are added meanwhile
 DONE = {
@@ -109,7 +110,7 @@ def _acknowledged(store: History, series: str, how: str, reason: str) -> Acknowl
         series=series,
         how=how,
         reason=reason,
-        since={"night": first, "date": day},
+        since=SinceNight(night=first, date=day),
         nights=stood,
         named=named,
         by=by,

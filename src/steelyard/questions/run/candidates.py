@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.questions.run.session import UntilDecided
 from steelyard.results import signature
-from steelyard.results.verdict import WORSENING, Suite, Verdict
+from steelyard.results.verdict import WORSENING, Suite, SuiteRow, Verdict
 
 if TYPE_CHECKING:
     from steelyard.questions.run.session import RunSession
@@ -82,21 +82,21 @@ def judged_together(session: RunSession, verdicts: Sequence[Verdict | None]) -> 
     )
 
 
-def _row(verdict: Verdict, alpha: float) -> dict[str, Any]:
+def _row(verdict: Verdict, alpha: float) -> SuiteRow:
     """The place of a verdict among all: its p-value at the share of alpha that it was judged by."""
     p_value = verdict.p_value
-    return {
-        "task": verdict.task,
-        "model": verdict.model,
-        "spec": dict(verdict.spec),
-        "tier": verdict.tier,
-        "verdict": verdict.verdict,
-        "p_value": p_value,
-        "p_adjusted": None if p_value is None else min(1.0, p_value * alpha / verdict.alpha),
-        "confirmed": verdict.verdict == "regression",
-        "counts_as": verdict.verdict,
-        "waiver": None,
-    }
+    return SuiteRow(
+        task=verdict.task,
+        model=verdict.model,
+        spec=dict(verdict.spec),
+        tier=verdict.tier,
+        verdict=verdict.verdict,
+        p_value=p_value,
+        p_adjusted=None if p_value is None else min(1.0, p_value * alpha / verdict.alpha),
+        confirmed=verdict.verdict == "regression",
+        counts_as=verdict.verdict,
+        waiver=None,
+    )
 
 
 def _facts(session: RunSession, place: int) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from steelyard.questions.run.task import read_task
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
 from steelyard.results.evaluation import DryRun, Evaluation
-from steelyard.results.verdict import WORSENING, Suite, Verdict
+from steelyard.results.verdict import WORSENING, Suite, SuiteRow, Verdict
 
 OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
 OF_RESULTS = ("by", "critical_slices", "recovery", "sigma", "num_samples", "target")  # what `check` knows, and no task file says
@@ -352,18 +352,18 @@ def _answer(suite: SuiteCourse) -> Suite:
         "looks": [{name: look[name] for name in OF_LOOK} for look in rule.looks],
     }
     rows = [
-        {
-            "task": verdict.task,
-            "model": verdict.model,
-            "spec": dict(verdict.spec),
-            "tier": task.guard.tier,
-            "verdict": verdict.verdict,
-            "p_value": verdict.p_value,
-            "p_adjusted": None if verdict.p_value is None else min(1.0, verdict.p_value * asked.alpha / verdict.alpha),
-            "confirmed": verdict.verdict == "regression",
-            "counts_as": verdict.verdict,
-            "waiver": None,
-        }
+        SuiteRow(
+            task=verdict.task,
+            model=verdict.model,
+            spec=dict(verdict.spec),
+            tier=task.guard.tier,
+            verdict=verdict.verdict,
+            p_value=verdict.p_value,
+            p_adjusted=None if verdict.p_value is None else min(1.0, verdict.p_value * asked.alpha / verdict.alpha),
+            confirmed=verdict.verdict == "regression",
+            counts_as=verdict.verdict,
+            waiver=None,
+        )
         for task, verdict in zip(suite.tasks, verdicts, strict=True)
     ]
     return Suite(

@@ -42,8 +42,8 @@ from steelyard.reference.changes import commit_of, who
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import notes_of
-from steelyard.results.nights import NightPoint, claim_of
-from steelyard.results.verdict import Suite, SuiteNights, Verdict
+from steelyard.results.nights import FallenItem, NightPoint, SinceNight, claim_of
+from steelyard.results.verdict import Suite, SuiteNightAcknowledged, SuiteNights, Verdict
 
 Looked = TypeVar("Looked")
 
@@ -182,8 +182,8 @@ def judge_night(suite: Suite, parts: Sequence[Mapping[str, Any]], asked: SuiteNi
 
 def _readable(night: SuiteNights, values: Mapping[str, NightValues]) -> SuiteNights:
     """The night with the items that fell by the ids that tonight's run has; one that it does not have stays a hash."""
-    names = {task: values[task].readable() for task in {one["task"] for one in night.fell} if task in values}
-    fell = ({**one, "item": names.get(one["task"], {}).get(one["item"], one["item"])} for one in night.fell)
+    names = {task: values[task].readable() for task in {one.task for one in night.fell} if task in values}
+    fell = (replace(one, item=names.get(one.task, {}).get(one.item, one.item)) for one in night.fell)
     return replace(night, fell=tuple(fell))
 
 
@@ -362,7 +362,7 @@ def _written(
 ) -> SuiteNights:
     said = event.facts["budget"]
     day = next((one.time[:10] for one in events if one.night == decision.since and one.time), None)
-    since = None if decision.since is None else {"night": decision.since, "date": day}
+    since = None if decision.since is None else SinceNight(night=decision.since, date=day)
     correlation = None if watch is None else watch.night_correlation()
     second = next((tuple(one.facts["tasks"]) for one in events if one.kind == AGAIN and one.facts["of"] == event.night), ())
     acknowledged = _acknowledged(event, events) if decision.verdict == "regression" else None
@@ -378,7 +378,7 @@ def _written(
         unacknowledged=decision.unacknowledged and acknowledged is None,
         since=since,
         named=decision.named,
-        fell=tuple({"task": task, "item": item} for task, item in decision.items),
+        fell=tuple(FallenItem(task=task, item=item) for task, item in decision.items),
         counted=decision.counted,
         pool_z=decision.pool_z,
         task_z=dict(decision.task_z),
@@ -418,17 +418,17 @@ def _course(night: NightEvent, events: Sequence[NightEvent]) -> tuple[NightPoint
     )
 
 
-def _acknowledged(night: NightEvent, events: Sequence[NightEvent]) -> dict[str, Any] | None:
+def _acknowledged(night: NightEvent, events: Sequence[NightEvent]) -> SuiteNightAcknowledged | None:
     """What somebody has said of the regression of a night since."""
     found = next((one for one in events if one.kind in (ACCEPTED, FIXED) and one.place > night.place), None)
     if found is None:
         return None
-    return {
-        "how": "fixed" if found.kind == FIXED else "accepted",
-        "by": found.by,
-        "date": (found.time or "")[:10] or None,
-        "reason": found.facts.get("reason"),
-    }
+    return SuiteNightAcknowledged(
+        how="fixed" if found.kind == FIXED else "accepted",
+        by=found.by,
+        date=(found.time or "")[:10] or None,
+        reason=found.facts.get("reason"),
+    )
 
 
 # ---- the tasks of a night ----------------------------------------------------------------------------------------------------
@@ -443,7 +443,7 @@ def _tasks(suite: Suite, parts: Sequence[Mapping[str, Any]], where: Mapping[str,
     """The guards that count tonight: without advisory ones, and without those that are waived for now."""
     out: dict[str, tuple[Verdict, Mapping[str, Any]]] = {}
     for verdict, row, part in zip(suite.verdicts, suite.rows, parts, strict=True):
-        if not TIERS[row["tier"]].fails or (row["waiver"] or {}).get("in_force"):
+        if not TIERS[str(row.tier)].fails or (row.waiver is not None and row.waiver.in_force):
             continue
         key = _key(verdict)
         if key in out:
@@ -623,10 +623,10 @@ def _another(series: str, key: str, what: str, before: Any, now: Any) -> DataErr
 def coloured(suite: Suite, night: SuiteNights, warnings: Sequence[str]) -> Suite:
     """The suite with the night's word: the evidence decides, and what tonight shows by itself is unconfirmed."""
     red = night.verdict == "regression"
-    fell = {one["task"] for one in night.fell} if night.verdict == "changed" else set()
+    fell = {one.task for one in night.fell} if night.verdict == "changed" else set()
     rows = []
     for row, verdict in zip(suite.rows, suite.verdicts, strict=True):
-        key, counts = _key(verdict), row["counts_as"]
+        key, counts = _key(verdict), row.counts_as
         if counts not in ("advisory", "waived"):
             if red and key in night.named:
                 counts = "regression"
@@ -634,7 +634,7 @@ def coloured(suite: Suite, night: SuiteNights, warnings: Sequence[str]) -> Suite
                 counts = "changed"
             elif counts == "regression" or key in night.again:
                 counts = "unconfirmed"
-        rows.append({**row, "counts_as": counts, "confirmed": counts == "regression"})
+        rows.append(replace(row, counts_as=counts, confirmed=counts == "regression"))
     pooled = suite.pooled
     if pooled is not None and pooled.verdict == "regression" and not red:
         pooled = replace(pooled, verdict="unconfirmed")
@@ -654,11 +654,11 @@ def coloured(suite: Suite, night: SuiteNights, warnings: Sequence[str]) -> Suite
 def sentence_of(night: SuiteNights) -> str:
     """What the night came to, in a sentence."""
     weighed = "both runs of the night" if night.confirm else f"evidence {_number(night.evidence)}, an alarm from {_number(night.line)}"
-    since = "" if night.since is None else f" since {night.since['date'] or night.since['night']}"
+    since = "" if night.since is None else f" since {night.since.date or night.since.night}"
     if night.verdict == "regression":
         if (said := night.acknowledged) is not None:
-            when, by = f" on {said['date']}" if said["date"] else "", f" by {said['by']}" if said["by"] else ""
-            return f"Regression{since}, acknowledged as {said['how']}{when}{by} ({said['reason']}): the next night is judged anew."
+            when, by = f" on {said.date}" if said.date else "", f" by {said.by}" if said.by else ""
+            return f"Regression{since}, acknowledged as {said.how}{when}{by} ({said.reason}): the next night is judged anew."
         if night.unacknowledged:
             return f"Regression{since}, not acknowledged: steelyard history ack --series {shlex.quote(night.series)} --fixed or --accept."
         named = f"worse: {', '.join(night.named)}" if night.named else "no single task can be named"
@@ -666,7 +666,7 @@ def sentence_of(night: SuiteNights) -> str:
             weighed = "shown for new items by all nights since"
         return f"Regression{since}: {named} ({weighed})."
     if night.verdict == "changed":
-        example = f", e.g. {night.fell[0]['item']} of {night.fell[0]['task']}" if night.fell else ""
+        example = f", e.g. {night.fell[0].item} of {night.fell[0].task}" if night.fell else ""
         return f"Changed: worse on these very items{since}{example}; not shown for new items ({weighed})."
     if night.again:
         return f"Not decided: run {', '.join(night.again)} again tonight, and check again."

@@ -25,7 +25,7 @@ from steelyard.questions.suite.budget import judge_night, night_asked
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
 from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
-from steelyard.results.verdict import Suite, Verdict
+from steelyard.results.verdict import Suite, SuiteRow, Verdict, Waiver
 
 UNCONFIRMED = (
     "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation that they share is not known, so this is not confirmed; "
@@ -299,7 +299,7 @@ def judged(
                 f"{verdict.task} {verdict.model}: significant on its own (p = {verdict.p_decisive:.2g}), "
                 f"not after correction for {len(family)} guards"
             )
-        waiver = None if guard.waiver is None else {**guard.waiver, "in_force": live}
+        waiver = None if guard.waiver is None else Waiver(reason=guard.waiver["reason"], until=guard.waiver["until"], in_force=live)
         written.append(
             replace(
                 verdict,
@@ -309,18 +309,18 @@ def judged(
             )
         )
         rows.append(
-            {
-                "task": verdict.task,
-                "model": verdict.model,
-                "spec": dict(verdict.spec),
-                "tier": guard.tier,
-                "verdict": verdict.verdict,
-                "p_value": verdict.p_value,
-                "p_adjusted": p,
-                "confirmed": counts == "regression" or (counts == "waived" and confirmed),
-                "counts_as": counts,
-                "waiver": waiver,
-            }
+            SuiteRow(
+                task=verdict.task,
+                model=verdict.model,
+                spec=dict(verdict.spec),
+                tier=guard.tier,
+                verdict=verdict.verdict,
+                p_value=verdict.p_value,
+                p_adjusted=p,
+                confirmed=counts == "regression" or (counts == "waived" and confirmed),
+                counts_as=counts,
+                waiver=waiver,
+            )
         )
     outcome = outcome_of(rows, verdicts, whole)
     warnings += doubts(rows, verdicts)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from steelyard.reference.config import TIERS
-from steelyard.results.verdict import WORSENING, PooledSuite, Verdict
+from steelyard.results.verdict import WORSENING, PooledSuite, SuiteRow, Verdict
 
 COUNTED = ("pass", "regression", "inconclusive", "changed", "unconfirmed", "waived", "advisory")
 UNCERTAIN = ("unconfirmed", "changed")  # worse, but not shown to be: a doubt where there is a theta
 
 
-def outcome_of(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict], whole: PooledSuite | None) -> str:
+def outcome_of(rows: Sequence[SuiteRow], verdicts: Sequence[Verdict], whole: PooledSuite | None) -> str:
     """Regression beats inconclusive beats pass. A supporting guard can turn the suite red, but its doubt alone does not hold it up."""
-    if any(row["counts_as"] == "regression" for row in rows) or _unnamed(whole):
+    if any(row.counts_as == "regression" for row in rows) or _unnamed(whole):
         return "regression"
     together = whole is not None and whole.verdict == "unconfirmed"
     for row, verdict in zip(rows, verdicts, strict=True):
-        unconfirmed = row["counts_as"] in UNCERTAIN or (together and row["counts_as"] == "pass")
-        doubt = row["counts_as"] == "inconclusive" or (unconfirmed and verdict.theta is not None)
-        if doubt and TIERS[row["tier"]].holds:
+        unconfirmed = row.counts_as in UNCERTAIN or (together and row.counts_as == "pass")
+        doubt = row.counts_as == "inconclusive" or (unconfirmed and verdict.theta is not None)
+        if doubt and TIERS[str(row.tier)].holds:
             return "inconclusive"
     return "pass"
 
@@ -30,26 +29,25 @@ def _unnamed(whole: PooledSuite | None) -> bool:
     return whole is not None and whole.verdict == "regression" and not whole.named
 
 
-def doubts(rows: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -> list[str]:
+def doubts(rows: Sequence[SuiteRow], verdicts: Sequence[Verdict]) -> list[str]:
     """What a pass of the suite leaves open."""
     out = [
-        f"{row['task']} {row['model']} ({row['tier']}) did not rule out "
-        f"a {WORSENING[verdict.higher_is_better]} of theta ({verdict.theta:g})"
+        f"{row.task} {row.model} ({row.tier}) did not rule out a {WORSENING[verdict.higher_is_better]} of theta ({verdict.theta:g})"
         for row, verdict in zip(rows, verdicts, strict=True)
-        if row["counts_as"] == "inconclusive" and not TIERS[row["tier"]].holds and verdict.theta is not None
+        if row.counts_as == "inconclusive" and not TIERS[str(row.tier)].holds and verdict.theta is not None
     ]
-    if not any(TIERS[row["tier"]].fails for row in rows):
+    if not any(TIERS[str(row.tier)].fails for row in rows):
         out.append("every guard is advisory: this suite cannot fail")
     return out
 
 
-def conclusion_of(outcome: str, rows: Sequence[Mapping[str, Any]], whole: PooledSuite | None) -> str:
+def conclusion_of(outcome: str, rows: Sequence[SuiteRow], whole: PooledSuite | None) -> str:
     def many(kind: str) -> int:
-        return sum(row["counts_as"] == kind for row in rows)
+        return sum(row.counts_as == kind for row in rows)
 
     parts = [f"{many(kind)} {kind}" for kind in COUNTED if many(kind)]
     told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
-    decided = [f"{row['task']} {row['model']}" for row in rows if row["counts_as"] == outcome and TIERS[row["tier"]].fails]
+    decided = [f"{row.task} {row.model}" for row in rows if row.counts_as == outcome and TIERS[str(row.tier)].fails]
     if outcome == "regression" and not decided and whole is not None:
         return f"{told} Worse together: at least {max(1, whole.at_least)} of {whole.m} tasks, but no single task can be named."
     if outcome == "pass" or not decided:

@@ -72,8 +72,8 @@ def gap_forest(c: Comparison) -> Forest:
     """The difference with its interval, against no difference and the margin on either side."""
     _, gap = rows_of(c)
     rules = [ZERO]
-    if c.equivalence is not None and c.equivalence.get("margin"):
-        margin = c.equivalence["margin"]
+    if c.equivalence is not None and c.equivalence.margin:
+        margin = c.equivalence.margin
         rules += [GuideLine(at=side * margin, name=f"margin {figure(side * margin)}", sort="margin") for side in (-1, 1)]
     good = "right" if c.higher_is_better else "left"
     return Forest(
@@ -97,14 +97,13 @@ def _believed(c: Comparison, density: Curve | None) -> Section | None:
         blocks.append(Picture(drawing=curve_plane(density, "Posterior of the difference")))
     if c.probability_candidate_better is not None:
         shares = [["better", _chance(c.probability_candidate_better)]]
-        rope = (c.equivalence or {}).get("rope")
-        if rope:
+        if c.equivalence is not None and (rope := c.equivalence.rope) is not None:
             named = (
-                ("worse by more than the margin", "worse"),
-                ("within the margin", "equivalent"),
-                ("better by more than the margin", "better"),
+                ("worse by more than the margin", rope.worse),
+                ("within the margin", rope.equivalent),
+                ("better by more than the margin", rope.better),
             )
-            shares += [[name, _chance(rope[key])] for name, key in named]
+            shares += [[name, _chance(share)] for name, share in named]
         blocks.append(
             PageTable(
                 caption=f"Posterior probability that the candidate is better{prior_words(c)}",
@@ -282,13 +281,12 @@ def facts(c: Comparison) -> list[str]:
         out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}{prior_words(c)}")
     if c.equivalence is not None:
         e = c.equivalence
-        word = "equivalent" if e["equivalent"] else "non-inferior" if e["non_inferior"] else "neither equivalence nor non-inferiority shown"
-        out.append(f"margin {e['margin']:g}: {word} (p for non-inferiority {p_text(e['p_lower'])}, for equivalence {p_text(e['p_value'])})")
-        if "rope" in e:
-            r = e["rope"]
+        word = "equivalent" if e.equivalent else "non-inferior" if e.non_inferior else "neither equivalence nor non-inferiority shown"
+        out.append(f"margin {e.margin:g}: {word} (p for non-inferiority {p_text(e.p_lower)}, for equivalence {p_text(e.p_value)})")
+        if (r := e.rope) is not None:
             out.append(
-                f"P(worse by more than the margin) = {r['worse']:.3f}, P(within it) = {r['equivalent']:.3f}, "
-                f"P(better by more than it) = {r['better']:.3f}"
+                f"P(worse by more than the margin) = {r.worse:.3f}, P(within it) = {r.equivalent:.3f}, "
+                f"P(better by more than it) = {r.better:.3f}"
             )
     gain = c.details.get("pairing_gain")
     together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []

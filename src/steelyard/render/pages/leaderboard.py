@@ -112,7 +112,7 @@ def _omnibus(board: Leaderboard) -> list[str]:
     found = board.omnibus
     if found is None:
         return []
-    return [f"all systems equal? {found['name']}: {found['statistic']:.4g} on {found['df']} degrees of freedom, {p_is(found['p_value'])}"]
+    return [f"all systems equal? {found.name}: {found.statistic:.4g} on {found.df} degrees of freedom, {p_is(found.p_value)}"]
 
 
 def _ranks(board: Leaderboard) -> Section | None:
@@ -120,14 +120,14 @@ def _ranks(board: Leaderboard) -> Section | None:
     found = board.ranks
     if found is None:
         return None
-    reach = found["critical_difference"]
-    order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
-    tests = f"Friedman {p_is(found['p_chi2'])}, Iman-Davenport {p_is(found['p_f'])}"
-    head = f"mean ranks over {found['datasets']} datasets"
+    reach = found.critical_difference
+    order = sorted(zip(found.mean_ranks, found.systems, strict=True))
+    tests = f"Friedman {p_is(found.p_chi2)}, Iman-Davenport {p_is(found.p_f)}"
+    head = f"mean ranks over {found.datasets} datasets"
     means = "two systems differ significantly only if the bar of one ends before the other's begins"
     foot = f"bars start at a system's rank and are one critical difference long: {means}"
     note = (
-        f"Bars begin at a system's mean rank over {found['datasets']:,} datasets and are one critical difference "
+        f"Bars begin at a system's mean rank over {found.datasets:,} datasets and are one critical difference "
         f"({reach:.3g}, Nemenyi) long: {means}. {tests}."
     )
     bars = [Bar(name=name, estimate=rank, low=rank, high=rank + reach, said=f"{rank:.2f}") for rank, name in order[:DRAWN]]
@@ -163,7 +163,7 @@ def critical_difference_svg(board: Leaderboard) -> str:
     found = board.ranks
     if found is None:
         return ""
-    order = sorted(zip(found["mean_ranks"], found["names"], strict=True))
+    order = sorted(zip(found.mean_ranks, found.systems, strict=True))
     k, width, left_edge = len(order), 640, 40
     height = 80 + 26 * k
     step = (width - 2 * left_edge) / max(1, k - 1)
@@ -175,7 +175,7 @@ def critical_difference_svg(board: Leaderboard) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d"',
         ' font-family="sans-serif" font-size="13" stroke="currentColor" fill="currentColor">',
         '<title id="t">Critical difference diagram</title>',
-        f'<desc id="d">Mean ranks over {found["datasets"]} datasets; a bar is one critical difference long.</desc>',
+        f'<desc id="d">Mean ranks over {found.datasets} datasets; a bar is one critical difference long.</desc>',
         f'<line x1="{x(1):.1f}" y1="40" x2="{x(k):.1f}" y2="40"/>',
     ]
     out += [
@@ -184,7 +184,7 @@ def critical_difference_svg(board: Leaderboard) -> str:
     ]
     for place, (rank, name) in enumerate(order):
         y = 66 + 26 * place
-        end = min(x(rank + found["critical_difference"]), width - 4)
+        end = min(x(rank + found.critical_difference), width - 4)
         out += [
             f'<circle cx="{x(rank):.1f}" cy="40" r="4"/>',
             f'<text stroke="none" x="{left_edge}" y="{y}">{_xml(name)} ({rank:.2f})</text>',

@@ -47,7 +47,7 @@ from steelyard.render.pages.verdict import (
 )
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
-from steelyard.results.verdict import Suite, Verdict
+from steelyard.results.verdict import Suite, SuiteRow, Verdict
 
 ORDER = ("regression", "inconclusive", "changed", "unconfirmed", "waived", "advisory", "pass")  # the worst first
 FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
@@ -62,16 +62,16 @@ def guards(s: Suite) -> list[GuardLine]:
     return sorted(found, key=lambda g: ORDER.index(g.counts_as) if g.counts_as in ORDER else 0)
 
 
-def _row(v: Verdict, i: int, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _row(v: Verdict, i: int, rows: Sequence[SuiteRow]) -> SuiteRow | None:
     """By place, if the names agree; else by name, if that is clear."""
     if i < len(rows) and _names_agree(v, rows[i]):
         return rows[i]
     fits = [row for row in rows if _names_agree(v, row)]
-    return fits[0] if len(fits) == 1 else {}
+    return fits[0] if len(fits) == 1 else None
 
 
-def _names_agree(v: Verdict, row: Mapping[str, Any]) -> bool:
-    return bool(row.get("task", v.task) == v.task and row.get("model", v.model) == v.model)
+def _names_agree(v: Verdict, row: SuiteRow) -> bool:
+    return row.task in (None, v.task) and row.model in (None, v.model)
 
 
 def tally(found: Sequence[GuardLine], noun: str = "guard") -> str:
@@ -87,7 +87,13 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
     lower = v.difference.lower
     gap = shown(v.difference.estimate) + ("" if lower is None else f" [{shown(lower)}]")
     scores = [shown(v.reference.get("value", v.threshold)), shown(v.candidate.get("value"))]
-    return [NONE if v.n is None else f"{v.n:,}", *scores, gap, p_beside(v.p_value, v.alpha), p_beside(g.row.get("p_adjusted"), alpha)]
+    return [
+        NONE if v.n is None else f"{v.n:,}",
+        *scores,
+        gap,
+        p_beside(v.p_value, v.alpha),
+        p_beside(None if g.row is None else g.row.p_adjusted, alpha),
+    ]
 
 
 def legend(s: Suite) -> str:

@@ -30,8 +30,8 @@ def since_text(night: SuiteNights) -> str:
     """The day of the first run that is worse, with its name."""
     if night.since is None:
         return ""
-    day, name = night.since.get("date"), night.since.get("night")
-    return f"{day} ({name})" if day else str(name)
+    day, name = night.since.date, night.since.night
+    return f"{day} ({name})" if day else name
 
 
 def unconfirmed_text(night: SuiteNights) -> str:
@@ -49,7 +49,7 @@ def night_lines(night: SuiteNights) -> list[str]:
     if night.since is not None:
         out.append(f"worse since {since_text(night)}; named: {', '.join(night.named[:NAMED]) or 'none'}")
     if night.fell:
-        fell = [f"{one['item']} of {one['task']}" for one in night.fell[:NAMED]]
+        fell = [f"{one.item} of {one.task}" for one in night.fell[:NAMED]]
         out.append(f"fell most: {', '.join(fell)}")
     if night.verdict == "regression" and night.acknowledged is None:
         out.append(f"red until it is acknowledged: {ACK} --series {shlex.quote(night.series)} --fixed (or --accept) --reason ...")
@@ -106,7 +106,7 @@ def night_case(night: SuiteNights, conclusion: str) -> PageCase:
 
 def acknowledged_page(a: Acknowledged, _: object) -> Page:
     """What was acknowledged, by whom and why."""
-    since = f"{a.since.get('date')} ({a.since.get('night')})" if a.since.get("date") else str(a.since.get("night"))
+    since = f"{a.since.date} ({a.since.night})" if a.since.date else a.since.night
     facts: list[Fact] = [
         ("Worse since", since, ""),
         ("Nights it stood", f"{a.nights:,}", ""),

@@ -40,7 +40,7 @@ from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.comparison import Difference
-from steelyard.results.verdict import WORSENING, Recorded, Verdict
+from steelyard.results.verdict import WORSENING, Needed, Recorded, SuiteRow, Verdict, Waiver
 
 if TYPE_CHECKING:
     from steelyard.render.pictures.plane import Plane
@@ -54,7 +54,7 @@ NAMED = 200  # characters of the name of one
 
 def verdict_page(v: Verdict, extra: Extra) -> Page:
     """The page of a verdict by itself."""
-    return replace(judged_page(v, flips=extra.flips), cases=[guard_case(GuardLine(verdict=v, row={}))])
+    return replace(judged_page(v, flips=extra.flips), cases=[guard_case(GuardLine(verdict=v))])
 
 
 def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None = None) -> Page:
@@ -92,20 +92,19 @@ class GuardLine:
     """A verdict and its place in the suite."""
 
     verdict: Verdict
-    row: Mapping[str, Any]
+    row: SuiteRow | None = None
 
     @property
     def counts_as(self) -> str:
-        return str(self.row.get("counts_as") or self.verdict.verdict)
+        return (self.row is not None and self.row.counts_as) or self.verdict.verdict
 
     @property
     def tier(self) -> str:
-        return str(self.row.get("tier") or self.verdict.tier or "")
+        return (self.row is not None and self.row.tier) or self.verdict.tier or ""
 
     @property
-    def waiver(self) -> Mapping[str, Any] | None:
-        found = self.row.get("waiver") or self.verdict.waiver
-        return found if isinstance(found, Mapping) else None if found is None else {"reason": str(found)}
+    def waiver(self) -> Waiver | None:
+        return (self.row is not None and self.row.waiver) or self.verdict.waiver
 
     @property
     def clean(self) -> bool:
@@ -176,7 +175,7 @@ def _case_facts(g: GuardLine) -> dict[str, Any]:
         "difference": v.difference.estimate,
         "difference_lower": v.difference.lower,
         "p_value": v.p_value,
-        "p_adjusted": g.row.get("p_adjusted"),
+        "p_adjusted": None if g.row is None else g.row.p_adjusted,
         "worse_slices": ", ".join(worse_slices(v)) or None,
         "mde": v.mde,
         "n": v.n,
@@ -444,7 +443,6 @@ def _axis(places: list[float]) -> Axis:
 DECIMALS = {"percent": 3, "fraction": 4}
 MOST_DECIMALS, HUGE = 9, 1e7
 NEAR = 6  # digits after the point within which a p-value is told apart from alpha; nearer, its side is said instead
-UNTIL = ("until", "expires", "expiry", "date")
 IDLE = " (not in force)"
 
 
@@ -684,13 +682,12 @@ def flips_text(flips: Mapping[str, int]) -> str:
     return ", ".join(f"{word} {flips[key]:,}" for word, key in named if key in flips)
 
 
-def waiver_text(waiver: Mapping[str, Any]) -> str:
+def waiver_text(waiver: Waiver) -> str:
     """Until when and why; one that has expired says so."""
-    date = next((str(waiver[key]) for key in UNTIL if waiver.get(key)), None)
-    expired = bool(waiver.get("expired")) or waiver.get("in_force") is False
+    expired, date = waiver.in_force is False, waiver.until
     when = "expired" if expired and date is None else f"expired {date}" if expired else f"until {date}" if date else "no date"
-    by = f" by {waiver['by']}" if waiver.get("by") else ""
-    return f"{when}{by}: {waiver.get('reason') or 'no reason given'}" + (IDLE if expired else "")
+    by = f" by {waiver.by}" if waiver.by else ""
+    return f"{when}{by}: {waiver.reason or 'no reason given'}" + (IDLE if expired else "")
 
 
 # ---- what to do ------------------------------------------------------------------------------------------------------
@@ -733,15 +730,15 @@ def accept_command(v: Verdict) -> list[str]:
 
 def needed_text(v: Verdict) -> str:
     """How many items would decide."""
-    need = v.needed or {}
-    why = f": {need['why']}" if need.get("why") else ""
-    if need.get("items") is not None:
-        more = need.get("more")
+    need = v.needed or Needed(n_items=None)
+    why = f": {need.why}" if need.why else ""
+    if need.n_items is not None:
+        more = need.get("more")  # not said, or None
         if more == 0:
-            return f"{need['items']:,} items are usually enough and this run has them, but its result is borderline{why}."
-        return f"Needed: {need['items']:,} items" + ("" if more is None else f", {more:,} more") + f"{why}."
-    if need.get("items_each") is not None:
-        return f"Needed: {need['items_each']:,} items in the run and in the reference{why}."
-    if need.get("repeats") is not None:
-        return f"Needed: {need['repeats']:,} repeats of each item{why}."
+            return f"{need.n_items:,} items are usually enough and this run has them, but its result is borderline{why}."
+        return f"Needed: {need.n_items:,} items" + ("" if more is None else f", {more:,} more") + f"{why}."
+    if need.items_each is not None:
+        return f"Needed: {need.items_each:,} items in the run and in the reference{why}."
+    if need.repeats is not None:
+        return f"Needed: {need.repeats:,} repeats of each item{why}."
     return f"The number of items needed is not known{why}."
