@@ -16,16 +16,16 @@ from by_name import item_rows
 from cases import every
 from steelyard.infer import multiplicity as many
 from steelyard.infer import unpaired
-from steelyard.infer.intervals.sums import linearised
+from steelyard.infer.intervals.sums import linearised, standard_error
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.paired import mcnemar as flips
 from steelyard.infer.paired.delong import delong_interval, delong_pair, delong_test
-from steelyard.infer.paired.equivalence import equivalence_of_scores
+from steelyard.infer.paired.equivalence import equivalence
 from steelyard.infer.posterior.difference import difference_posterior, rope, unpaired_difference
 from steelyard.infer.posterior.metrics import BetaPosterior, f1_posterior, proportion_posterior
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.sums import QUOTIENT
-from steelyard.tally.sums import tally_groups
+from steelyard.tally.sums import Sums, tally_groups
 
 GOLDEN = json.loads((Path(__file__).parent / "compare.json").read_text(encoding="utf-8"))
 ENTRIES = {entry["id"]: entry for entry in GOLDEN["entries"]}
@@ -115,19 +115,24 @@ def better(i: Inputs) -> float:
     return short
 
 
+def of_items(d: np.ndarray) -> Sums:
+    return tally_groups(item_rows("mean", d), np.arange(len(d)), len(d))
+
+
 def paired_t(i: Inputs) -> Pair:
     """t and its two-sided p from the one-sided test of "not above 0"."""
-    one = equivalence_of_scores(i.get("diffs") or i["d"], (0, 1e9))
+    d = np.array(i.get("diffs") or i["d"], float)
+    one = equivalence(float(d.mean()), standard_error(of_items(d), QUOTIENT), (0, 1e9), len(d) - 1)
     return one.z_lower, flips.from_tails(1 - one.p_lower, one.p_lower, "two-sided")
 
 
 def paired_t_interval(i: Inputs) -> Pair:
-    d = np.array(i["a"]) - np.array(i["b"])
-    return linearised(tally_groups(item_rows("mean", d), np.arange(len(d)), len(d)), QUOTIENT)
+    return linearised(of_items(np.array(i["a"]) - np.array(i["b"])), QUOTIENT)
 
 
 def tost(i: Inputs) -> dict[str, float]:
-    one = equivalence_of_scores(np.array(i["a"]) - np.array(i["b"]), (i["low"], i["upp"]))
+    d = np.array(i["a"]) - np.array(i["b"])
+    one = equivalence(float(d.mean()), standard_error(of_items(d), QUOTIENT), (i["low"], i["upp"]), len(d) - 1)
     return {"p": one.p, "p_low": one.p_lower, "p_upp": one.p_upper}
 
 

@@ -11,8 +11,8 @@ import pytest
 import steelyard as sy
 from by_name import item_rows
 from peers.make import recorded
-from steelyard.infer.intervals.sums import standard_error
-from steelyard.infer.paired.sums import paired_error, paired_linearised
+from steelyard.infer.intervals.sums import linearised, standard_error
+from steelyard.infer.paired.sums import difference_statistic, side_by_side
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.tally.sums import Sums
 
@@ -34,7 +34,8 @@ def test_pairs(name: str) -> None:
     assert ours.p_value == pytest.approx(theirs["mcnemar"]["p_value"], rel=1e-12)
     assert ours.correlation == pytest.approx(theirs["correlation"], rel=1e-12)
     rows = [item_rows("mean", np.repeat(right, (both, first, second, neither))) for right in ((1.0, 0.0, 1.0, 0.0), (1.0, 1.0, 0.0, 0.0))]
-    error, (low, high) = paired_error(*rows, QUOTIENT), paired_linearised(*rows, QUOTIENT)
+    gap = side_by_side(*rows), difference_statistic(QUOTIENT, 2)
+    error, (low, high) = standard_error(*gap), linearised(*gap)
     found = [ours.difference.estimate, error, low, high]
     assert found == pytest.approx([theirs[key] for key in ("mean_diff", "se_paired", "ci_low", "ci_high")], rel=1e-12)
     assert [*found, theirs["p_value"], ours.correlation, ours.p_value] == pytest.approx(PRINTED[name], abs=6e-5)

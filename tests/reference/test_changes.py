@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from histories import changes_in
 from steelyard.errors import SourceError, UsageError
 from steelyard.reference import changes
-from steelyard.reference.changes import ACTIONS, Change, append_changes, check_appendable, commit_of, now, read_changes, who
+from steelyard.reference.changes import ACTIONS, Change, append_changes, check_appendable, commit_of, now, who
 from steelyard.version import __version__
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -50,7 +51,7 @@ def test_what_was_appended_is_read(tmp_path_factory: pytest.TempPathFactory, som
     for number, change in enumerate(some, 1):
         assert append_change(path, change) == ()
         assert path.read_bytes().count(b"\n") == number
-    assert read_changes(path) == tuple(some)
+    assert changes_in(path) == tuple(some)
 
 
 def test_a_line_as_people_see_it(tmp_path: Path) -> None:
@@ -75,17 +76,6 @@ def test_a_line_as_people_see_it(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-def test_only_those_of_a_model_or_a_spec(tmp_path: Path) -> None:
-    path = tmp_path / "h"
-    for model, spec in (("a", {}), ("a", {"dtype": "fp8"}), ("b", {"dtype": "auto"})):
-        append_change(path, Change(action="record", model=model, spec=spec))
-    assert [change.spec for change in read_changes(path, "a")] == [{}, {"dtype": "fp8"}]
-    assert [change.model for change in read_changes(path, spec={})] == ["a", "b"]  # auto is the default
-    assert len(read_changes(path, "a", {"dtype": "fp8"})) == 1
-    assert read_changes(path, "c") == ()
-    assert read_changes(tmp_path / "none") == ()
-
-
 WHOLE = Change(action="record", model="m", new=0.5, reason="first", time="2026-01-01T00:00:00Z")
 
 
@@ -95,30 +85,29 @@ def test_a_torn_line_is_reported_kept_and_mended(tmp_path: Path, size: int) -> N
     append_change(path, WHOLE)
     torn = WHOLE.line()[:size]
     path.write_bytes(path.read_bytes() + torn)
-    found = read_changes(path, "another model")
-    assert [(change.action, change.reason) for change in found] == [("torn", torn.decode())]
+    assert [(change.action, change.reason) for change in changes_in(path)[1:]] == [("torn", torn.decode())]
     (said,) = append_change(path, WHOLE)
     assert "cut short" in said
-    assert [change.action for change in read_changes(path)] == ["record", "torn", "record"]
-    assert read_changes(path)[1].reason == torn.decode()
+    assert [change.action for change in changes_in(path)] == ["record", "torn", "record"]
+    assert changes_in(path)[1].reason == torn.decode()
     assert append_change(path, WHOLE) == ()
-    assert len(read_changes(path)) == 4
+    assert len(changes_in(path)) == 4
 
 
 def test_torn_inside_a_character(tmp_path: Path) -> None:
     path = tmp_path / "h"
     path.write_bytes('{"reason": "é'.encode()[:-1])
     assert len(append_change(path, WHOLE)) == 1
-    assert read_changes(path)[0].reason == '{"reason": "\\xc3'
+    assert changes_in(path)[0].reason == '{"reason": "\\xc3'
 
 
 def test_a_last_line_without_its_end_is_a_line(tmp_path: Path) -> None:
     """As an editor leaves it."""
     path = tmp_path / "h"
     path.write_bytes(WHOLE.line().rstrip())
-    assert len(read_changes(path)) == 1
+    assert len(changes_in(path)) == 1
     assert append_change(path, WHOLE) == ()
-    assert read_changes(path) == (WHOLE, WHOLE)
+    assert changes_in(path) == (WHOLE, WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -138,14 +127,14 @@ def test_a_damaged_line_is_told_with_its_number(tmp_path: Path, line: bytes, mat
     path = tmp_path / "h"
     path.write_bytes(WHOLE.line() + line + b"\n" + WHOLE.line())
     with pytest.raises(SourceError, match=match):
-        read_changes(path)
+        changes_in(path)
 
 
 def test_what_a_later_version_adds_survives(tmp_path: Path) -> None:
     path = tmp_path / "h"
     later = {**json.loads(WHOLE.line()), "mood": "good"}
     path.write_text(json.dumps(later) + "\n")
-    assert read_changes(path) == (WHOLE,)
+    assert changes_in(path) == (WHOLE,)
     append_change(path, WHOLE)
     assert '"mood": "good"' in path.read_text()
 
@@ -196,7 +185,7 @@ def test_several_lines_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(handle), real(handle))[1])
     assert append_changes(path, [Change(action="import", model=f"m{i}") for i in range(50)]) == ()
     assert len(synced) == 1
-    assert [change.model for change in read_changes(path)][1:] == [f"m{i}" for i in range(50)]
+    assert [change.model for change in changes_in(path)][1:] == [f"m{i}" for i in range(50)]
     before = path.read_bytes()
     assert append_changes(path, []) == ()
     with pytest.raises(UsageError, match="Cannot keep the history"):
@@ -248,7 +237,7 @@ def test_many_processes_append(tmp_path: Path) -> None:
     """
     writers = [subprocess.Popen([sys.executable, "-c", textwrap.dedent(code), str(path), str(k)]) for k in range(4)]
     assert [writer.wait() for writer in writers] == [0] * 4
-    found = [(change.model, change.n) for change in read_changes(path)]
+    found = [(change.model, change.n) for change in changes_in(path)]
     assert sorted(found) == [(str(k), i) for k in range(4) for i in range(1, 7)]  # type: ignore[type-var]
 
 

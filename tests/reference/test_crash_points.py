@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from histories import changes_in
 from steelyard import pytest_summary
 from steelyard.errors import SteelyardError
 from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
@@ -275,7 +276,7 @@ def test_an_imported_reference_is_never_there_without_what_its_suite_knows_of_it
         assert known or not there, f"operation {at}"
         import_references(source, dialect="trtllm", reason=WHY)
         assert "higher_is_better = false" in Path("steelyard.toml").read_text(encoding="utf-8")
-        assert len(changes.read_changes(Path("references/SlimPajama-6B.history.jsonl"))) == 1
+        assert len(changes_in(Path("references/SlimPajama-6B.history.jsonl"))) == 1
         ends.add((there, known))
     assert ends == {(False, False), (False, True), (True, True)}
 

@@ -22,9 +22,9 @@ import yaml
 
 import steelyard as sy
 from cases import seldom
+from histories import changes_in
 from steelyard.errors import SteelyardError
 from steelyard.reference import changes, outcomes
-from steelyard.reference.changes import read_changes
 
 Rows = list[dict[str, Any]]
 REFERENCES = Path("references")
@@ -82,7 +82,7 @@ def whole(before: dict[str, bytes] | None = None, *, history: bool = True) -> st
     assert verdict.verdict == "pass"
     assert verdict.flips is not None
     assert verdict.flips["baseline_only"] == verdict.flips["candidate_only"] == 0
-    said = [change.new for change in read_changes(REFERENCES / "t.history.jsonl") if change.action in ("record", "update")]
+    said = [change.new for change in changes_in(REFERENCES / "t.history.jsonl") if change.action in ("record", "update")]
     assert not history or said == ([0.75, 0.5] if is_new else [0.75]), "the history does not say what the entry says"
     if before is not None and not is_new:
         assert snapshot()["t.yaml"] == before["t.yaml"]
@@ -217,7 +217,7 @@ def test_an_entry_that_cannot_be_put_back_is_told_and_its_line_comes_later(monke
     assert whole(history=False) == "new"
     third = sy.record(rows(OLD), task="t", model="m", update=True, reason="third")
     assert any("finished, with its line of history" in warning for warning in third.warnings)
-    assert [(change.action, change.new, change.reason) for change in read_changes(REFERENCES / "t.history.jsonl")] == [
+    assert [(change.action, change.new, change.reason) for change in changes_in(REFERENCES / "t.history.jsonl")] == [
         ("record", 0.75, "first"),
         ("update", 0.5, "second"),
         ("update", 0.75, "third"),
@@ -409,7 +409,7 @@ def test_a_torn_history_is_mended_and_kept() -> None:
     with (REFERENCES / "t.history.jsonl").open("ab") as file:
         file.write(b'{"action": "upd')
     update()
-    found = read_changes(REFERENCES / "t.history.jsonl")
+    found = changes_in(REFERENCES / "t.history.jsonl")
     assert [change.action for change in found] == ["record", "torn", "update"]
 
 
@@ -500,7 +500,7 @@ def test_the_next_record_mends_a_history_that_a_kill_left_behind() -> None:
     assert in_child(work) == signal.SIGKILL
     assert value() == 0.5
     sy.record(rows(OLD), task="t", model="m", update=True, reason="third")
-    found = [change for change in read_changes(REFERENCES / "t.history.jsonl") if change.action != "torn"]
+    found = [change for change in changes_in(REFERENCES / "t.history.jsonl") if change.action != "torn"]
     assert [change.new for change in found] == [0.75, 0.5, 0.75]
 
 
@@ -534,7 +534,7 @@ def test_many_recorders_of_different_models_lose_nothing() -> None:
 
     assert at_once(*map(work, range(12))) == [0] * 12
     assert set(yaml.safe_load((REFERENCES / "t.yaml").read_text("utf-8"))) == {f"m{i}" for i in range(12)}
-    assert len(read_changes(REFERENCES / "t.history.jsonl")) == 12
+    assert len(changes_in(REFERENCES / "t.history.jsonl")) == 12
     for i in range(4, 12):
         assert sy.check(rows([1] * i + [0] * (40 - i)), task="t", model=f"m{i}").verdict == "pass"
     assert not list(REFERENCES.rglob("*.lock"))
@@ -551,7 +551,7 @@ def test_of_many_recorders_of_one_model_exactly_one_wins() -> None:
     (winner,) = (i for i, code in enumerate(codes) if code == 0)
     assert value() == (10 + winner) / 40
     assert sy.check(rows([1] * (10 + winner) + [0] * (30 - winner)), task="t", model="m").verdict == "pass"
-    assert len(read_changes(REFERENCES / "t.history.jsonl")) == 1
+    assert len(changes_in(REFERENCES / "t.history.jsonl")) == 1
     assert len(list((REFERENCES / "t.items").glob("*.outcomes"))) == 1  # the losers leave none
 
 

@@ -54,8 +54,6 @@ WIDTHS = "a proportion, stopped at a width"
 CLIFFS = "a mean of bounded scores, around 25 items"
 
 KNOWN_RANGE = "scores of a known range on different items"
-RARE_CLASSES = "macro F1 of rare classes on different items"
-
 REASONS: dict[tuple[str, str], str] = {
     ("an unpaired difference of means of a known range", "t"): LESS,
     (KNOWN_RANGE, "welch-t"): "it finds as much where nothing is: equal systems are told apart in most runs with few items against many",

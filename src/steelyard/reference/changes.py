@@ -18,7 +18,6 @@ from steelyard.atomic import read_if_there, sweep, sync_directory, write_all, wr
 from steelyard.errors import SourceError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import PATIENCE, Lock
-from steelyard.reference.names import canonical_spec
 from steelyard.version import __version__
 
 RECOVERED = "recovered"  # a change whose line was lost to a crash, told later by what its entry says
@@ -170,15 +169,10 @@ def _mended(torn: bytes) -> Change:
 # ---- reading -------------------------------------------------------------------------------------------------------
 
 
-def read_changes(path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
-    """The changes in a file, as `changes_of` hands them out. No file: no changes."""
-    return changes_of(read_if_there(path) or b"", path, model, spec)
+def changes_of(data: bytes, path: Path) -> tuple[Change, ...]:
+    """All changes in the bytes of a history, oldest first. `path` is for what is said.
 
-
-def changes_of(data: bytes, path: Path, model: str | None = None, spec: Mapping[str, Any] | None = None) -> tuple[Change, ...]:
-    """All changes in the bytes of a history, or those of a model (and a spec), oldest first. `path` is for what is said.
-
-    A torn line is handed out as a change named `torn`, whatever was asked for: nobody knows whose it was.
+    A torn line is handed out as a change named `torn`: nobody knows whose it was.
     """
     whole, torn = _split(data)
     changes = []
@@ -191,12 +185,7 @@ def changes_of(data: bytes, path: Path, model: str | None = None, spec: Mapping[
         changes.append(change)
     if torn is not None:
         changes.append(_mended(torn))
-    wanted = None if spec is None else canonical_spec(spec)
-    return tuple(
-        change
-        for change in changes
-        if change.action == TORN or (model in (None, change.model) and (wanted is None or canonical_spec(change.spec) == wanted))
-    )
+    return tuple(changes)
 
 
 def parsed_line(line: bytes) -> Change | None:

@@ -63,15 +63,6 @@ def fold(texts: Sequence[str]) -> str:
     return text
 
 
-def normalised(text: str) -> str:
-    """One text as it is compared: NFKC, case folded, white space collapsed, without punctuation at its ends.
-
-    >>> normalised("  What is\\u00a0the  CAPITAL? ")
-    'what is the capital'
-    """
-    return fold([text]).strip(ENDS)
-
-
 def word_shingles(text: str, words: int) -> frozenset[tuple[str, ...]]:
     """The shingles of one text as words, for a pair that is shown; a gap stands for what is before and after the text.
 

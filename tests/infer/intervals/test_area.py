@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,12 +16,13 @@ from scipy import stats
 from cases import every, seldom
 from oracles import naive_average_precision, naive_delong, pairs_matrix, standard_errors
 from steelyard.infer.intervals.area import Area
-from steelyard.infer.intervals.ranking import auc_area, delong, delong_wilson, delta_wilson, precision_area
+from steelyard.infer.intervals.ranking import auc_area, precision_area
 from steelyard.infer.normal import wilson
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.tally.scores import ScoreTable, tally_scores
 
 Labelled = tuple[np.ndarray, np.ndarray]
+AreaOf = Callable[[ScoreTable], Area]
 
 
 @st.composite
@@ -75,49 +77,46 @@ def test_five_positives_by_hand() -> None:
     assert area.plain(0.025) == pytest.approx((low, high), abs=1e-4)
     z2 = 1.959964**2
     wide = [(5.6 + z2 / 2 + sign * math.sqrt(z2 * (5.6 * 2.4 / 8 + z2 / 4))) / (8 + z2) for sign in (-1, 1)]
-    assert delong_wilson(tally_scores(score, positive)) == pytest.approx((min(low, wide[0]), max(high, wide[1])), abs=1e-4)
+    assert auc_area(tally_scores(score, positive)).ends(0.025) == pytest.approx((min(low, wide[0]), max(high, wide[1])), abs=1e-4)
 
 
 @given(data=few())
 def test_is_the_rule_on_all_pairs(data: Labelled) -> None:
     table = tally_scores(*data)
-    assert delong_wilson(table) == pytest.approx(naive_ends(*data), abs=1e-9)
+    assert auc_area(table).ends(0.025) == pytest.approx(naive_ends(*data), abs=1e-9)
     assert auc_area(table).variance == pytest.approx(naive_delong(*data)[1], abs=1e-12)
 
 
 @given(data=few())
 def test_turning_the_scores_round_or_swapping_the_classes_mirrors_the_interval(data: Labelled) -> None:
     score, positive = data
-    low, high = delong_wilson(tally_scores(score, positive))
-    assert delong_wilson(tally_scores(-score, positive)) == pytest.approx((1 - high, 1 - low), abs=1e-9)
-    assert delong_wilson(tally_scores(score, ~positive)) == pytest.approx((1 - high, 1 - low), abs=1e-9)
-    assert delong_wilson(tally_scores(-score, ~positive)) == pytest.approx((low, high), abs=1e-9)
+    low, high = auc_area(tally_scores(score, positive)).ends(0.025)
+    assert auc_area(tally_scores(-score, positive)).ends(0.025) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    assert auc_area(tally_scores(score, ~positive)).ends(0.025) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    assert auc_area(tally_scores(-score, ~positive)).ends(0.025) == pytest.approx((low, high), abs=1e-9)
 
 
-@given(data=few(), interval=st.sampled_from([delong_wilson, delta_wilson]))
-def test_the_ends_hold_the_value_and_widen_with_the_level(data: Labelled, interval: Any) -> None:
-    table = tally_scores(*data)
-    value = (auc_area if interval is delong_wilson else precision_area)(table).value
-    before = (value, value)
+@given(data=few(), of=st.sampled_from([auc_area, precision_area]))
+def test_the_ends_hold_the_value_and_widen_with_the_level(data: Labelled, of: AreaOf) -> None:
+    area = of(tally_scores(*data))
+    before = (area.value, area.value)
     for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999):
-        low, high = interval(table, level)
+        low, high = area.ends((1 - level) / 2)
         assert -1e-12 <= low <= before[0] + 1e-12
         assert before[1] - 1e-12 <= high <= 1 + 1e-12
         before = low, high
-    assert interval(table, 0.95, "lower") == (pytest.approx(interval(table, 0.9)[0], abs=1e-12), 1.0)
-    assert interval(table, 0.95, "upper") == (0.0, pytest.approx(interval(table, 0.9)[1], abs=1e-12))
 
 
 @given(data=few())
 def test_no_order_has_a_higher_lower_end_than_the_perfect_one(data: Labelled) -> None:
     """Where DeLong's error vanishes with the last mistake, its lower end jumps down when that mistake goes."""
     score, positive = data
-    best = delong_wilson(tally_scores(positive * 1.0, positive))
-    assert best[0] >= delong_wilson(tally_scores(score, positive))[0] - 1e-12
+    best = auc_area(tally_scores(positive * 1.0, positive)).ends(0.025)
+    assert best[0] >= auc_area(tally_scores(score, positive)).ends(0.025)[0] - 1e-12
     assert best[1] == 1
     area = auc_area(tally_scores(score, positive))
     if not area.spread or area.scarcity == 1:  # the same for one step from the perfect order
-        assert wilson(area.value * area.trials, area.trials)[0] >= delong_wilson(tally_scores(score, positive))[0] - 1e-12
+        assert wilson(area.value * area.trials, area.trials)[0] >= auc_area(tally_scores(score, positive)).ends(0.025)[0] - 1e-12
 
 
 def test_a_positive_that_falls_never_raises_an_end() -> None:
@@ -126,20 +125,20 @@ def test_a_positive_that_falls_never_raises_an_end() -> None:
     ends = []
     for place in np.arange(10.5, -1, -1):
         score = np.concatenate([[place], positives[1:], negatives])
-        ends.append(delong_wilson(tally_scores(score, np.arange(16) < 6)))
+        ends.append(auc_area(tally_scores(score, np.arange(16) < 6)).ends(0.025))
     assert (np.diff(np.array(ends), axis=0) <= 1e-12).all()
 
 
 @pytest.mark.parametrize("shift", [0.5, 3.0, *seldom(1.2, 2.0)])
-@every(("interval", "grows"), [(delong_wilson, "positives"), (delong_wilson, "both"), (delta_wilson, "positives")])
-def test_one_item_more_never_changes_the_width_by_half(interval: Any, grows: str, shift: float) -> None:
+@every(("of", "grows"), [(auc_area, "positives"), (auc_area, "both"), (precision_area, "positives")])
+def test_one_item_more_never_changes_the_width_by_half(of: AreaOf, grows: str, shift: float) -> None:
     """Classes that keep their law (its quantiles) while one of them, or both, gain an item at a time: through every limit of the rule."""
     widths = []
     for size in range(5, 160):
         many = size if grows == "both" else 300
         share = [stats.norm.ppf((np.arange(n) + 0.5) / n) for n in (size, many)]
         table = tally_scores(np.concatenate([share[0] + shift, share[1]]), np.arange(size + many) < size)
-        low, high = interval(table)
+        low, high = of(table).ends(0.025)
         widths.append(high - low)
     steps = np.array(widths[1:]) / np.array(widths[:-1])
     assert steps.max() < 1.25
@@ -163,7 +162,7 @@ def test_many_items_give_delong_alone() -> None:
     positive = np.arange(600) < 200
     table = tally_scores(rng.normal(positive * 1.0, 1), positive)
     assert auc_area(table).scarcity == 0
-    assert delong_wilson(table) == delong(table)
+    assert auc_area(table).ends(0.025) == auc_area(table).plain(0.025)
 
 
 @given(data=few())
@@ -177,9 +176,9 @@ def test_average_precision_is_the_mean_of_the_precisions_of_its_positives(data: 
 def test_all_scores_equal_have_width() -> None:
     """An AUC of 1/2 without any spread: many equal scores do not make it certain."""
     table = ScoreTable(score=np.zeros(1), positives=np.array([40]), negatives=np.array([60]))
-    assert delong_wilson(table) == pytest.approx(wilson(40, 80))
+    assert auc_area(table).ends(0.025) == pytest.approx(wilson(40, 80))
     with pytest.raises(Degenerate):
-        delong(table)
+        auc_area(table).plain(0.025)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +192,6 @@ def test_covers_with_few_positives(positives: int, negatives: int, spread: float
     true = stats.norm.cdf(shift / math.hypot(spread, 1))
     for _ in range(runs):
         score = rng.normal(positive * shift, np.where(positive, spread, 1))
-        low, high = delong_wilson(tally_scores(score, positive))
+        low, high = auc_area(tally_scores(score, positive)).ends(0.025)
         held += low <= true <= high
     assert held / runs > 0.95 or standard_errors(held / runs, runs, 0.95) < 3

@@ -15,7 +15,7 @@ from scipy import stats
 from cases import seldom
 from oracles import pairs_matrix, standard_errors
 from steelyard.infer.intervals.clusters import Groups
-from steelyard.infer.intervals.ranking import delong_wilson, grouped_auc_area
+from steelyard.infer.intervals.ranking import auc_area, grouped_auc_area
 from steelyard.infer.paired.auc_difference import difference_interval, difference_p, difference_test, same_order, scarcity
 from steelyard.infer.paired.delong import delong_interval, delong_pair, delong_test, delong_unpaired
 from steelyard.infer.resampling.bootstrap import Degenerate
@@ -44,7 +44,7 @@ def test_ends_from_all_pairs(case: tuple[Any, Any, Any]) -> None:
     spread = np.cov(v10) / len(v10[0]) + np.cov(v01) / len(v01[0])
     scale = math.sqrt(spread[0, 0] * spread[1, 1])
     r = spread[0, 1] / scale if scale > 1e-14 else 0.0
-    (la, ua), (lb, ub) = (delong_wilson(tally_scores(score, positive)) for score in (baseline, candidate))
+    (la, ua), (lb, ub) = (auc_area(tally_scores(score, positive)).ends(0.025) for score in (baseline, candidate))
     found = difference_interval(pair)
     for end, sign, (one, other) in ((found[0], -1, (b - lb, ua - a)), (found[1], 1, (ub - b, a - la))):
         reach = math.sqrt(max(0.0, one * one + other * other - 2 * r * one * other))
@@ -144,7 +144,7 @@ def test_two_perfect_orders_differ_by_at_most_so_much() -> None:
     positive = np.arange(30) < 12
     pair = delong_pair(positive * 1.0, np.arange(30, 0, -1), positive)
     low, high = difference_interval(pair)
-    reach = 1 - delong_wilson(tally_scores(positive * 1.0, positive))[0]
+    reach = 1 - auc_area(tally_scores(positive * 1.0, positive)).ends(0.025)[0]
     assert (low, high) == pytest.approx((-reach, reach))
     assert difference_test(pair) == (0.0, 1.0)
 

@@ -15,12 +15,13 @@ from scipy import stats
 from by_name import STATISTICS, item_rows
 from oracles import central_differences
 from steelyard.errors import DataError
+from steelyard.infer.intervals.sums import linearised, standard_error
 from steelyard.infer.paired import sums as module
 from steelyard.infer.paired.signflip import sign_flip
-from steelyard.infer.paired.sums import difference_statistic, paired_error, paired_linearised, paired_resampled, paired_swap
+from steelyard.infer.paired.sums import difference_statistic, paired_resampled, paired_swap, side_by_side
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.metrics.sums import QUOTIENT
-from steelyard.tally.sums import SparseRows
+from steelyard.metrics.sums import QUOTIENT, SumStatistic
+from steelyard.tally.sums import SparseRows, Sums
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 OTHER = {"two-sided": "two-sided", "less": "greater", "greater": "less"}
@@ -40,12 +41,17 @@ def ratios(n: int, seed: int, gain: float = 0.1) -> tuple[Array, Array]:
     return np.stack([words, errors], 1), np.stack([words, np.maximum(errors - rng.binomial(3, gain, n), 0)], 1)
 
 
+def gap(a: Array, b: Array) -> tuple[Sums, SumStatistic]:
+    """Two systems as one tally and one statistic, as a comparison lays them side by side."""
+    return side_by_side(a, b), difference_statistic(QUOTIENT, a.shape[1])
+
+
 def test_means_are_the_paired_t() -> None:
     """golden darwin_paired_t: t = 2.1479874613, p = 0.0497029440 (scipy 1.17.1, R)."""
     a, b = scores(np.zeros(15)), scores(MAIZE)
-    assert MAIZE.mean() / paired_error(a, b, QUOTIENT) == pytest.approx(2.1479874613311205, rel=1e-12)
+    assert MAIZE.mean() / standard_error(*gap(a, b)) == pytest.approx(2.1479874613311205, rel=1e-12)
     theirs = stats.ttest_rel(MAIZE, np.zeros(15)).confidence_interval(0.9)
-    assert paired_linearised(a, b, QUOTIENT, 0.9) == pytest.approx(tuple(theirs))
+    assert linearised(*gap(a, b), 0.9) == pytest.approx(tuple(theirs))
 
 
 @pytest.mark.parametrize("name", ["mean", "rmse", "r2", "ece"])
@@ -76,7 +82,7 @@ def test_resampling_equals_a_loop_over_units(method: str) -> None:
 def test_many_units_go_through_buckets() -> None:
     a, b = ratios(20_000, 2)
     low, high, _ = paired_resampled(a, b, QUOTIENT, "percentile", draws=2000)
-    theirs = paired_linearised(a, b, QUOTIENT)
+    theirs = linearised(*gap(a, b))
     assert (low, high) == pytest.approx(theirs, abs=0.12 * (theirs[1] - theirs[0]))
 
 
@@ -135,15 +141,15 @@ def test_swapping_the_systems(seed: int, units: int, alternative: str) -> None:
     assert swapped.p_value == pytest.approx(found.p_value, abs=1e-12)
     assert swapped.statistic == pytest.approx(-found.statistic)
     if not np.array_equal(a, b):
-        low, high = paired_linearised(a, b, QUOTIENT)
-        assert paired_linearised(b, a, QUOTIENT) == pytest.approx((-high, -low))
+        low, high = linearised(*gap(a, b))
+        assert linearised(*gap(b, a)) == pytest.approx((-high, -low))
 
 
 def test_units_in_another_order() -> None:
     a, b = ratios(12, 3)
     turn = np.random.default_rng(0).permutation(12)
     assert paired_swap(a[turn], b[turn], QUOTIENT).p_value == pytest.approx(paired_swap(a, b, QUOTIENT).p_value, abs=1e-12)
-    assert paired_linearised(a[turn], b[turn], QUOTIENT) == pytest.approx(paired_linearised(a, b, QUOTIENT))
+    assert linearised(*gap(a[turn], b[turn])) == pytest.approx(linearised(*gap(a, b)))
 
 
 def test_other_statistics_have_a_p_value() -> None:
@@ -161,7 +167,7 @@ def test_identical_systems() -> None:
     for alternative in ALTERNATIVES:
         assert paired_swap(a, a, QUOTIENT, alternative=alternative).p_value == 1.0
     with pytest.raises(Degenerate):
-        paired_linearised(a, a, QUOTIENT)
+        linearised(*gap(a, a))
     for method in ("bca", "percentile"):
         with pytest.raises(Degenerate):
             paired_resampled(a, a, QUOTIENT, method, draws=999)

@@ -26,9 +26,8 @@ from steelyard.infer.paired.randomization import Swaps
 from steelyard.infer.paired.table import (
     JointCells,
     _resampled_tail,
+    first_order,
     joint_bootstrap,
-    joint_delta,
-    joint_delta_error,
     paired_bootstrap_accuracy,
     paired_bootstrap_test,
 )
@@ -150,7 +149,7 @@ def test_identical_systems() -> None:
         with pytest.raises(Degenerate):
             joint_bootstrap(joint, MACRO, method, draws=999)
     with pytest.raises(Degenerate):
-        joint_delta(joint, MACRO)
+        first_order(joint, MACRO).interval()
 
 
 # ---- the interval ------------------------------------------------------------------------------------------------------
@@ -210,7 +209,7 @@ def test_influence_is_a_derivative(name: str) -> None:
 
 def test_delta_of_accuracy_is_wald() -> None:
     joint = JointCounts.flips(both=100, baseline_only=16, candidate_only=6, neither=39)
-    assert joint_delta(joint, ACCURACY) == pytest.approx(wald_paired(6, 16, 161))
+    assert first_order(joint, ACCURACY).interval() == pytest.approx(wald_paired(6, 16, 161))
 
 
 def test_delta_knows_the_correlation() -> None:
@@ -220,15 +219,15 @@ def test_delta_knows_the_correlation() -> None:
     a, b = (np.where(rng.random(40_000) < 0.7, truth, rng.integers(0, 3, 40_000)) for _ in range(2))
     joint = as_joint(np.stack([truth, a, b], 1), 3)
     errors = [delta_error(joint.side(side), MACRO) for side in ("baseline", "candidate")]
-    assert joint_delta_error(joint, MACRO) == pytest.approx(math.hypot(*errors), rel=0.02)
+    assert first_order(joint, MACRO).error == pytest.approx(math.hypot(*errors), rel=0.02)
     paired = as_joint(np.stack([truth, a, np.where(rng.random(40_000) < 0.9, a, b)], 1), 3)
-    assert joint_delta_error(paired, MACRO) < 0.5 * math.hypot(*errors)
+    assert first_order(paired, MACRO).error < 0.5 * math.hypot(*errors)
 
 
 def test_delta_is_near_the_bootstrap() -> None:
     joint = as_joint(sample(2000, 3, 1), 3)
     low, high, _ = joint_bootstrap(joint, MACRO, "bca", draws=20_000)
-    assert joint_delta(joint, MACRO) == pytest.approx((low, high), abs=0.003)
+    assert first_order(joint, MACRO).interval() == pytest.approx((low, high), abs=0.003)
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])
@@ -237,7 +236,7 @@ def test_swapping_negates_the_interval(method: str) -> None:
     low, high, _ = joint_bootstrap(joint, MACRO, method, draws=20_000)
     other_low, other_high, _ = joint_bootstrap(joint.swapped(), MACRO, method, draws=20_000)
     assert (other_low, other_high) == pytest.approx((-high, -low), abs=0.004)
-    assert joint_delta(joint.swapped(), MACRO) == pytest.approx(tuple(-x for x in joint_delta(joint, MACRO)[::-1]))
+    assert first_order(joint.swapped(), MACRO).interval() == pytest.approx(tuple(-x for x in first_order(joint, MACRO).interval()[::-1]))
 
 
 def test_table_equals_scikit_learn_and_order_does_not_matter() -> None:
@@ -245,7 +244,7 @@ def test_table_equals_scikit_learn_and_order_does_not_matter() -> None:
     joint = as_joint(rows, 3)
     truth, a, b = rows.T
     expected = f1_score(truth, b, average="macro") - f1_score(truth, a, average="macro")
-    low, high = joint_delta(joint, MACRO)
+    low, high = first_order(joint, MACRO).interval()
     assert (low + high) / 2 == pytest.approx(expected)
     again = as_joint(np.random.default_rng(0).permutation(rows), 3)
     assert joint_bootstrap(again, MACRO, "bca", draws=999) == joint_bootstrap(joint, MACRO, "bca", draws=999)
@@ -255,7 +254,7 @@ def test_a_label_outside_the_declared_set() -> None:
     joint = joint_table({(0, 0, 2): 5, (0, 2, 0): 9, (0, 0, 0): 30, (1, 1, 1): 30, (1, 2, 1): 4}, ("a", "b", "other"), classes=2)
     low, high, undefined = joint_bootstrap(joint, statistic("recall", average_of="macro"), "percentile", draws=999)
     assert (low < 8 / 78 < high, undefined) == (True, 0)
-    assert joint_delta(joint, ACCURACY) == pytest.approx(wald_paired(13, 5, 78))
+    assert first_order(joint, ACCURACY).interval() == pytest.approx(wald_paired(13, 5, 78))
 
 
 def test_memory_stays_below_64_mb() -> None:

@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 import steelyard as sy
+from histories import changes_in
 from steelyard.errors import SourceError, SteelyardError, UsageError
 from steelyard.questions.record.record import existing_entry, lost_line
-from steelyard.reference.changes import Change, read_changes
+from steelyard.reference.changes import Change
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import locate, with_outcomes
 
@@ -285,7 +286,7 @@ def test_update_keeps_comments_and_order_and_adds_a_line_of_history() -> None:
     assert list(yaml.safe_load(after)) == ["a", "b", "z"]
     assert entry(model="b")["accuracy"] == 0.8
     assert entry(model="a") == {"accuracy": 0.5, "sigma": 0.5}
-    first, second = read_changes(Path("references/t.history.jsonl"))
+    first, second = changes_in(Path("references/t.history.jsonl"))
     assert (first.action, first.new, first.reason) == ("record", 0.75, "first")
     assert (second.action, second.old, second.new, second.reason) == ("update", 0.75, 0.8, "new tokenizer")
     assert second.by
@@ -332,7 +333,7 @@ def test_update_without_a_reason_warns() -> None:
 def test_update_of_nothing_records() -> None:
     result = sy.record(rows(bits(15, 5)), task="t", model="m", update=True)
     assert result.before is None
-    assert [change.action for change in read_changes(Path("references/t.history.jsonl"))] == ["record"]
+    assert [change.action for change in changes_in(Path("references/t.history.jsonl"))] == ["record"]
 
 
 def test_the_first_value_is_kept_through_updates() -> None:
@@ -435,7 +436,7 @@ def test_any_reason_comes_back_as_it_was_or_is_refused(reason: str) -> None:
         assert not Path("references/t.yaml").exists()
         return
     assert sy.check(rows(bits(15, 5)), task="t", model="m").verdict == "pass"
-    assert read_changes(Path("references/t.history.jsonl"))[0].reason == reason
+    assert changes_in(Path("references/t.history.jsonl"))[0].reason == reason
 
 
 def test_a_spec_value_that_looks_like_a_number_is_found_again() -> None:
@@ -646,7 +647,7 @@ def test_a_history_that_was_left_behind_is_mended_and_said() -> None:
     Path("references/t.history.jsonl").unlink()
     result = sy.record(rows(bits(16, 4)), task="t", model="m", update=True, reason="second")
     assert any("recovered" in warning for warning in result.warnings)
-    one, two = read_changes(Path("references/t.history.jsonl"))
+    one, two = changes_in(Path("references/t.history.jsonl"))
     assert (one.action, one.new, one.reason) == ("recovered", 0.75, "first")
     assert (two.action, two.old, two.new) == ("update", 0.75, 0.8)
     quiet = sy.record(rows(bits(17, 3)), task="t", model="m", update=True, reason="third")

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 import steelyard as sy
+from histories import changes_in
 from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.references.changes import approve_reference, remove_reference, rename_reference
 from steelyard.questions.references.detectable import gate_of
 from steelyard.questions.references.history import chronicles, reference_history
 from steelyard.questions.references.importing import import_references
 from steelyard.questions.references.listing import list_references, show_reference
-from steelyard.reference.changes import Change, followed, read_changes
+from steelyard.reference.changes import Change, followed
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.task_file import load_task_file
 from steelyard.results.base import Warnings
@@ -50,7 +51,7 @@ def put(here: Path, task: str, text: str) -> Path:
 
 
 def lines(here: Path, task: str) -> tuple[Change, ...]:
-    return read_changes(here / "references" / f"{task}.history.jsonl")
+    return changes_in(here / "references" / f"{task}.history.jsonl")
 
 
 def run(here: Path, name: str, right: int, n: int = 40) -> str:

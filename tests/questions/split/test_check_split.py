@@ -20,10 +20,15 @@ import steelyard as sy
 from cases import every
 from steelyard.errors import SteelyardError
 from steelyard.tally import near
-from steelyard.tally.shingles import normalised, shingled, word_shingles
+from steelyard.tally.shingles import ENDS, fold, shingled, word_shingles
 
 WORDS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"])
 TEXTS = st.lists(st.lists(WORDS, max_size=9).map(" ".join), min_size=1, max_size=25)
+
+
+def normalised(text: str) -> str:
+    """One text as it is compared: NFKC, case folded, white space collapsed, without punctuation at its ends."""
+    return fold([text]).strip(ENDS)
 
 
 def similar(a: str, b: str, words: int) -> float:

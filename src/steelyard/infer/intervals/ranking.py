@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.infer.intervals.area import Area
 from steelyard.infer.intervals.clusters import ClusterVariance, cluster_spread
-from steelyard.infer.normal import clip, tail, z_value
+from steelyard.infer.normal import z_value
 from steelyard.infer.paired.decision import satterthwaite
 from steelyard.infer.resampling import bootstrap
 from steelyard.infer.resampling.bootstrap import BLOCK, redraw
@@ -71,32 +71,6 @@ def auc_area(table: ScoreTable) -> Area:
         df=satterthwaite([(variance, n - 1) for variance, n in parts]),
         trials=2 * min(table.n_positive, table.n_negative),
     )
-
-
-def delong(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """DeLong's interval for the AUC: Student's t on the logit scale.
-
-    Assumes: many items of both classes that are ranked wrongly by some others; `delong_wilson` where they are few.
-    Undefined: AUC of exactly 0 or 1, fewer than two of a class. Reference: DeLong1988; Pepe2003, section 5.2.2.
-
-    >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
-    >>> [round(x, 4) for x in delong(table)]
-    [0.2993, 0.9914]
-    """
-    return clip(*auc_area(table).plain(tail(confidence_level, side)), side)
-
-
-def delong_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """DeLong's interval for the AUC, widened to Wilson's with twice the smaller class for n where misses are few.
-
-    It holds with few items of a class, near 0 and 1, and where one class spreads more than the other. `Area.ends` has the rule.
-    Undefined: fewer than two of a class. Reference: DeLong1988; Wilson1927; Pepe2003, section 5.2.2.
-
-    >>> table = ScoreTable(score=np.arange(2.0), positives=np.array([0, 20]), negatives=np.array([30, 0]))
-    >>> [round(x, 4) for x in delong_wilson(table)]
-    [0.9124, 1.0]
-    """
-    return clip(*auc_area(table).ends(tail(confidence_level, side)), side)
 
 
 def grouped_auc_spread(
@@ -208,19 +182,6 @@ def precision_area(table: ScoreTable) -> Area:
         df=positives - 1,
         trials=positives,
     )
-
-
-def delta_wilson(table: ScoreTable, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """The interval of average precision: Student's t on the logit scale, widened to Wilson's on the positives where misses are few.
-
-    It holds with few positives. `Area.ends` has the rule. Undefined: fewer than two positives, or no negative.
-    Reference: Efron1982, chapter 6; Wilson1927; BoydEngPage2013.
-
-    >>> table = ScoreTable(score=np.arange(4.0), positives=np.array([0, 1, 1, 2]), negatives=np.array([2, 1, 1, 0]))
-    >>> [round(x, 4) for x in delta_wilson(table)]
-    [0.1428, 0.9952]
-    """
-    return clip(*precision_area(table).ends(tail(confidence_level, side)), side)
 
 
 def bootstrap_scores(

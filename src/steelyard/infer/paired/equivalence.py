@@ -14,13 +14,11 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.paired.mcnemar import tango_z
 from steelyard.infer.resampling.bootstrap import Degenerate
-from steelyard.tally.rounding import one_number, variance_of
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
@@ -40,11 +38,6 @@ class Equivalence(NamedTuple):
     def p(self) -> float:
         """Equivalence: the larger of the two."""
         return max(self.p_lower, self.p_upper)
-
-    @property
-    def p_non_inferior(self) -> float:
-        """Non-inferiority of the candidate: H0 says that it is worse by the margin or more."""
-        return self.p_lower
 
 
 def equivalence(estimate: float, error: float, margin: Margin, df: float | None = None) -> Equivalence:
@@ -73,7 +66,7 @@ def equivalence_of_flips(gained: int, lost: int, n: int, margin: Margin) -> Equi
     Undefined: no items; a margin that reaches -1 or 1 is a mistake. Reference: Tango1998.
 
     >>> one = equivalence_of_flips(0, 1, 44, 0.1)
-    >>> round(one.z_lower, 3), round(one.p_non_inferior, 4)
+    >>> round(one.z_lower, 3), round(one.p_lower, 4)
     (1.709, 0.0438)
     """
     low, high = _ends(margin)
@@ -83,21 +76,6 @@ def equivalence_of_flips(gained: int, lost: int, n: int, margin: Margin) -> Equi
         raise DataError("cannot test equivalence", got=f"{gained} gained and {lost} lost of {n} items", need="counts that fit into n > 0")
     lower, upper = tango_z(gained, lost, n, low), tango_z(gained, lost, n, high)
     return Equivalence(lower, upper, lower_tail(-lower), lower_tail(upper))
-
-
-def equivalence_of_scores(differences: npt.ArrayLike, margin: Margin) -> Equivalence:
-    """TOST by the paired t: `differences` are candidate minus baseline of each item, on n - 1 degrees.
-
-    Assumes: independent items, a mean that is about normal (n >= 100 when the differences are skewed).
-    Undefined: fewer than two items, or all differences equal. Reference: Schuirmann1987; Student1908.
-
-    >>> [round(p, 4) for p in equivalence_of_scores([0.1, -0.1, 0.0, 0.2, -0.1], 0.2)[2:]]
-    [0.0098, 0.0183]
-    """
-    d = np.asarray(differences, float)
-    if one_number(d):
-        raise Degenerate("fewer than two items, or all differences are equal")
-    return equivalence(float(d.mean()), math.sqrt(variance_of(d) / len(d)), margin, len(d) - 1)
 
 
 class Rope(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.infer.intervals.sums import linearised, resampled, standard_error
+from steelyard.infer.intervals.sums import resampled
 from steelyard.infer.paired.mcnemar import check_alternative
 from steelyard.infer.paired.randomization import TIE, Randomized, check_exchanges, compare_sizes, symmetric_p
 from steelyard.infer.paired.signflip import STEADY, signed_totals
@@ -60,48 +60,12 @@ def side_by_side(rows_a: Rows, rows_b: Rows, count: npt.ArrayLike | None = None)
     return Sums(rows=np.concatenate([a, b], axis=1), count=many, answers=int(many.sum()))
 
 
-def paired_error(rows_a: Rows, rows_b: Rows, statistic: SumStatistic, *, count: npt.ArrayLike | None = None) -> float:
-    """The linearised standard error of the difference: sqrt(G/(G-1) sum_u (u - mean)^2), u = g_b row_b - g_a row_a.
-
-    Reference: CameronMiller2015, equation 11; Miller2024, section 4 on paired differences.
-
-    >>> from steelyard.metrics.sums import QUOTIENT
-    >>> a, b = (np.array([[1.0, x] for x in column]) for column in ((2, 4, 9), (3, 4, 8)))
-    >>> round(paired_error(a, b, QUOTIENT), 6)
-    0.57735
-    """
-    return standard_error(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, rows_a.shape[1]))
-
-
 def grouped_pair(
     rows_a: Rows, rows_b: Rows, statistic: SumStatistic, sizes: FloatArray, single: Callable[[FloatArray], FloatArray] | None
 ) -> tuple[Sums, SumStatistic]:
     """Two systems on groups of items as one tally and one statistic; sizes in items, the effects of single items as in `Sums`."""
     tally = replace(side_by_side(rows_a, rows_b), units="groups", sizes=sizes, single=single, answers=round(float(sizes.sum())))
     return tally, difference_statistic(statistic, rows_a.shape[1])
-
-
-def paired_linearised(
-    rows_a: Rows,
-    rows_b: Rows,
-    statistic: SumStatistic,
-    confidence_level: float = 0.95,
-    side: str = "two",
-    *,
-    count: npt.ArrayLike | None = None,
-) -> tuple[float, float]:
-    """difference +- t(G-1) x its linearised standard error: the paired t interval for a mean, the delta method for the rest.
-
-    Assumes: many independent units, none dominating. Undefined: no spread, fewer than two units (Degenerate).
-    Reference: Student1908; CameronMiller2015, section VI.A.
-
-    >>> from steelyard.metrics.sums import QUOTIENT
-    >>> maize = np.array([49.0, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]) / 8
-    >>> a, b = np.stack([np.ones(15), np.zeros(15)], 1), np.stack([np.ones(15), maize], 1)
-    >>> [round(x, 6) for x in paired_linearised(a, b, QUOTIENT)]
-    [0.003899, 5.229434]
-    """
-    return linearised(side_by_side(rows_a, rows_b, count), difference_statistic(statistic, rows_a.shape[1]), confidence_level, side)
 
 
 def paired_resampled(

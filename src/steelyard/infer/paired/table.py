@@ -145,20 +145,6 @@ def joint_bootstrap(
     return (*ends, undefined)
 
 
-def joint_delta_error(joint: JointCounts, statistic: TableStatistic) -> float:
-    """The delta-method standard error of the difference: sqrt(sum_c count_c u_c^2) / n, u_c the influence on joint cells.
-
-    For accuracy it is Wald's sqrt((share of disagreements - difference^2) / n). Assumes: independent items, a smooth
-    metric. Reference: Efron1982, chapter 6.
-
-    >>> from steelyard.metrics.catalogue import parse
-    >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
-    >>> round(joint_delta_error(joint, parse("accuracy").of_table()), 6)
-    0.011562
-    """
-    return first_order(joint, statistic).error
-
-
 class FirstOrder(NamedTuple):
     """A difference and its delta-method standard error, which intervals, margins and the smallest detectable difference rest on.
 
@@ -191,17 +177,6 @@ def first_order(joint: JointCounts, statistic: TableStatistic) -> FirstOrder:
     u = cells.influence(statistic, pair)
     baseline, candidate = (float(statistic.value(m)) for m in pair)
     return FirstOrder(float(_difference(statistic, pair)), math.sqrt(float(cells.count @ u**2)) / cells.n, baseline, candidate)
-
-
-def joint_delta(joint: JointCounts, statistic: TableStatistic, confidence_level: float = 0.95, side: str = "two") -> tuple[float, float]:
-    """difference +- z x delta-method standard error. Undefined: no spread (Degenerate). Reference: Efron1982, chapter 6.
-
-    >>> from steelyard.metrics.catalogue import parse
-    >>> joint = JointCounts.flips(both=790, baseline_only=58, candidate_only=76, neither=76)
-    >>> [round(x, 4) for x in joint_delta(joint, parse("accuracy").of_table())]
-    [-0.0047, 0.0407]
-    """
-    return first_order(joint, statistic).interval(confidence_level, side)
 
 
 class PairedBootstrap(NamedTuple):

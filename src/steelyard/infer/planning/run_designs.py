@@ -52,11 +52,6 @@ class RunDesign:
         return next(iter(self.dropped.values()))
 
     @property
-    def weakest(self) -> Operating:
-        """The place of the drop that is found least often."""
-        return min(self.dropped.values(), key=lambda ends: ends.regression)
-
-    @property
     def dearest(self) -> Operating:
         """The place of the drop that takes most calls on average."""
         return max(self.dropped.values(), key=lambda ends: ends.items)
@@ -254,7 +249,7 @@ def scores_on_record(
     differences are of items that `strata` ask more often; `reach`: how many can be asked then. Reference: Owen1988; Neyman1934.
 
     >>> found = scores_on_record([-0.1, 0.0, 0.0, 0.1], (0.0, 1.0), 0.8, 0.05, runs=200)
-    >>> found.healthy.items <= 96, found.weakest.regression > 0.7
+    >>> found.healthy.items <= 96, found.usual.regression > 0.7
     (True, True)
     """
     low, width = score_range[0], score_range[1] - score_range[0]

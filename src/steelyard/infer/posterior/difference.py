@@ -230,22 +230,12 @@ class UnpairedDifference(Posterior):
 
 
 class JointPosterior(SampledPosterior):
-    """A difference known by draws. Besides the ends of the interval, the probability has a stated error too."""
-
-    @property
-    def _halves(self) -> Array:
-        return np.asarray((np.sign(self.values) + 1) / 2)
+    """A difference known by draws."""
 
     @cached_property
     def better(self) -> float:
         """P(candidate better), draws without a difference by halves: identical systems give exactly 1/2."""
-        return float(self._halves.mean())
-
-    @cached_property
-    def better_error(self) -> float:
-        """The standard error of `better` that the draws leave, from the spread of their independent parts."""
-        parts = self._halves.mean(axis=1)
-        return float(parts.std(ddof=1)) / math.sqrt(len(parts))
+        return float(((np.sign(self.values) + 1) / 2).mean())
 
 
 def joint_table_posterior(
@@ -265,7 +255,7 @@ def joint_table_posterior(
     (K-1)^2 cells where both are wrong. So each system alone has the posterior of `table_posterior`, and with two classes the
     accuracies have that of `difference_posterior`. An array of K x K x K pseudo-counts replaces the rule.
     Method: up to 48 cells a randomly shifted lattice, beyond it Gamma draws of PCG64, where the prior of a truth is one Gamma total
-    broken into sticks on random cells. `error` and `better_error` state what is left. Swapping the systems negates every draw.
+    broken into sticks on random cells. `error` states what is left. Swapping the systems negates every draw.
     Undefined: an error, when the statistic is undefined in a draw.
     Reference: Caelen2017 for the model; SloanJoe1994 for the lattice; Sethuraman1994 for the sticks.
 
@@ -273,7 +263,7 @@ def joint_table_posterior(
     >>> from steelyard.tally.joint import joint_table
     >>> cells = {(1, 1, 1): 40, (1, 0, 1): 6, (1, 1, 0): 2, (1, 0, 0): 5, (0, 1, 1): 6, (0, 0, 1): 1, (0, 1, 0): 4, (0, 0, 0): 136}
     >>> post = joint_table_posterior(joint_table(cells, ("no", "yes")), lambda m: per_class(F1, m)[..., 1], metric="f1")
-    >>> round(post.better, 2), post.better_error < 0.002
+    >>> round(post.better, 2), post.error < 0.002
     (0.97, True)
     """
     if joint.kind == "outcomes":

@@ -38,7 +38,6 @@ __all__ = [
     "Posterior",
     "SampledPosterior",
     "balanced_accuracy_posterior",
-    "complement",
     "f1_posterior",
     "f_beta_posterior",
     "jaccard_posterior",
@@ -133,17 +132,6 @@ def balanced_accuracy_posterior(rows: Sequence[tuple[int, int]], *, prior: Prior
     return MeanOfBetas(laws, metric="balanced_accuracy", prior=printed)
 
 
-def complement(posterior: Posterior, metric: str = "error") -> Posterior:
-    """The posterior of 1 - metric: the error of an accuracy, the false-positive rate of a specificity. Reference: Mitchell1997.
-
-    >>> [round(x, 6) for x in complement(proportion_posterior(85, 100, prior=1)).interval()]
-    [0.093347, 0.233097]
-    """
-    if isinstance(posterior, BetaPosterior):
-        return BetaPosterior(posterior.b, posterior.a, metric=metric, prior=f"{posterior.prior} on {posterior.metric}")
-    return ComplementPosterior(posterior, metric)
-
-
 def prior_sensitivity(make: Callable[[float], Posterior], level: float, prior: float) -> float:
     """How far an end of the interval moves under the other usual prior, as a share of its width; above 0.1, say so.
 
@@ -220,50 +208,6 @@ class F1Posterior(Posterior):
         middle, last = 2 * self.a + self.b - 5, 2 * (self.a - 1)
         root = math.sqrt(middle * middle + 8 * last)
         return 2 * last / (middle + root) if middle > 0 else (root - middle) / 4
-
-
-class ComplementPosterior(Posterior):
-    """The law of 1 - X: tails, ends and mode change places.
-
-    >>> round(ComplementPosterior(F1Posterior(31.5, 8.0), "1 - f1").mean, 6)
-    0.114077
-    """
-
-    def __init__(self, of: Posterior, metric: str) -> None:
-        self.of, self.metric, self.prior = of, metric, f"{of.prior} on {of.metric}"
-        self.bottom, self.top = 1.0 - of.top, 1.0 - of.bottom
-
-    def _cdf(self, x: Any) -> Any:
-        return self.of._sf(1.0 - x)
-
-    def _sf(self, x: Any) -> Any:
-        return self.of._cdf(1.0 - x)
-
-    def _pdf(self, x: Any) -> Any:
-        return self.of._pdf(1.0 - x)
-
-    def _quantile(self, q: float) -> float:
-        return 1.0 - self.of._quantile(1.0 - q)
-
-    def _shortest(self, level: float) -> tuple[float, float]:
-        low, high = self.of._shortest(level)
-        return 1.0 - high, 1.0 - low
-
-    @property
-    def mean(self) -> float:
-        return 1.0 - self.of.mean
-
-    @property
-    def sd(self) -> float:
-        return self.of.sd
-
-    @property
-    def mode(self) -> float:
-        return 1.0 - self.of.mode
-
-    @property
-    def error(self) -> float:
-        return self.of.error
 
 
 class FBetaPosterior(Posterior):

@@ -116,10 +116,6 @@ class EProcess:
             return "continue"
         return "regression" if alarmed <= passed else "pass"
 
-    def e_value(self) -> float:
-        """The capital now against "nothing changed": what may be multiplied with that of other, fresh items."""
-        return math.exp(min(700.0, float(self._capital[0])))
-
     def estimate(self) -> StoppedEstimate:
         """The mean of the items seen with the anytime interval: the differences that no bettor has ruled out, at any item."""
         if self.decision not in ENDS:

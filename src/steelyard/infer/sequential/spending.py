@@ -65,8 +65,7 @@ class Boundaries:
     """A design: at look k stop for the effect if Z >= upper[k], for futility if Z <= lower[k]; the last two are equal.
 
     `inflation` is the largest information relative to the fixed design, `drift` the mean of the last Z if the effect is
-    there. `expected_h0` and `expected_h1` are the expected information relative to the fixed design without and with
-    the effect: the mean sample size if information is proportional to it. No bound at a look: inf or -inf.
+    there. No bound at a look: inf or -inf.
     """
 
     times: tuple[float, ...]
@@ -74,8 +73,6 @@ class Boundaries:
     lower: tuple[float, ...]
     inflation: float
     drift: float
-    expected_h0: float
-    expected_h1: float
     alpha: float
     beta: float
     binding: bool
@@ -100,8 +97,8 @@ def design(
     Reference: ArmitageMcPhersonRowe1969 for the recursion; LanDeMets1983; PampallonaTsiatis1994 for spending beta.
 
     >>> plan = design(20)
-    >>> round(plan.inflation, 4), round(plan.lower[0], 3), round(plan.expected_h0, 3), round(plan.expected_h1, 3)
-    (1.2744, -1.699, 0.506, 0.677)
+    >>> round(plan.inflation, 4), round(plan.lower[0], 3)
+    (1.2744, -1.699)
     """
     when = _check_times(looks, times)
     if alpha + beta >= 1:
@@ -134,57 +131,10 @@ def design(
         lower=lower,
         inflation=inflation,
         drift=drift,
-        expected_h0=inflation * crossing(when, upper, lower, 0.0).expected_time,
-        expected_h1=inflation * crossing(when, upper, lower, drift).expected_time,
         alpha=alpha,
         beta=beta,
         binding=binding,
     )
-
-
-def upper_bounds(times: Sequence[float], alpha: float, spending: str) -> tuple[float, ...]:
-    """The bounds of a design without futility: they need no effect and no beta.
-
-    Reference: LanDeMets1983.
-
-    >>> [round(z, 4) for z in upper_bounds([0.25, 0.6, 1.0], 0.05, "obrien-fleming")]
-    [3.7496, 2.2779, 1.6796]
-    """
-    when = _check_times(len(times), tuple(times))
-    return _bounds(when, tuple(spent(spending, alpha, t) for t in when), (0.0,) * (len(when) - 1), 1.0)[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crossing:
-    """At each look the probability to stop there for the effect and for futility, and the mean information time of the stop."""
-
-    up: tuple[float, ...]
-    down: tuple[float, ...]
-    expected_time: float
-
-
-def crossing(times: Sequence[float], upper: Sequence[float], lower: Sequence[float], drift: float) -> Crossing:
-    """How a design with given bounds behaves under any drift: 0 is no effect, half its drift half the effect.
-
-    What is neither up nor down at the last look ended between two bounds that do not meet.
-    Reference: ArmitageMcPhersonRowe1969.
-
-    >>> fixed = crossing([1.0], [1.959964], [1.959964], 2.8015852)
-    >>> round(fixed.up[0], 6), fixed.expected_time
-    (0.8, 1.0)
-    """
-    when = _check_times(len(times), tuple(times))
-    paths = Paths(when, drift)
-    up, down = [], []
-    for k, t in enumerate(when):
-        top, bottom = upper[k] * math.sqrt(t), lower[k] * math.sqrt(t)
-        up.append(paths.above(top, drift))
-        down.append(paths.below(bottom, drift))
-        if k + 1 < len(when):
-            paths = paths.between(bottom, top)
-    stopped = [a + b for a, b in zip(up, down, strict=True)]
-    rest = 1 - sum(stopped)  # they reach the last look and end there
-    return Crossing(up=tuple(up), down=tuple(down), expected_time=sum(t * p for t, p in zip(when, stopped, strict=True)) + rest * when[-1])
 
 
 def _bounds(

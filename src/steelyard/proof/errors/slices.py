@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.slice_request import SliceRequest
@@ -25,7 +24,6 @@ CHANGING = 0.05  # of the items between healthy runs
 BY = "part"
 BESIDE, ALONE = "slices beside the whole", "the whole alone"
 SHAPE: Setting = {"slices": 3, "n": 300}
-Bits = npt.NDArray[np.float64]
 
 
 def claims() -> Iterator[Claim]:
