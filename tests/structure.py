@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -351,6 +351,114 @@ def _plain_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) or (isinstance(node, ast.Call) and bool(node.args) and isinstance(node.args[0], ast.Constant))
 
 
+CALLERS = ("benchmarks", "examples")  # folders beside the package whose code may call it
+LOADED_LATE = re.compile(r"[\w.]+[.:](\w+)")  # a text that names a module and what is asked of it: "plan.plan_page", "module:function"
+
+
+def uncalled(tree: Tree) -> list[str]:
+    """Public functions, classes, methods and constants that only tests use: `module:line name`.
+
+    Used is what code of the package, of a benchmark or an example reads, calls or imports, what a text of the package names behind
+    its module, what the docs call, and what the package offers to users, methods included. The rest is handed to a host that calls
+    it by itself: by a decorator from another package or from the command line, by a base class of another package, whose methods
+    these are, or as a whole module, by an entry point.
+    """
+    root = tree.root.parents[1]
+    used = set().union(*(_named(tree.nodes(module, *NAMING)) for module in tree.modules))
+    for path in (path for folder in CALLERS for path in (root / folder).rglob("*.py")):
+        used |= _named(list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+    for path in (*(root / "docs").rglob("*.md"), *root.glob("*.md")):
+        used |= set(re.findall(r"(\w+)\(", path.read_text(encoding="utf-8")))
+    offered = set(re.findall(r'^    "(\w+)": "', (tree.root / "__init__.py").read_text(encoding="utf-8"), re.M))
+    project = root / "pyproject.toml"
+    entries = set(re.findall(r'= "(steelyard[\w.]*)"', project.read_text(encoding="utf-8"))) if project.exists() else set()
+    parents = {node.name: {_root(base) for base in node.bases} for module in tree.modules for node in tree.nodes(module, ast.ClassDef)}
+    for node in (
+        node for module in tree.modules for node in tree.nodes(module, ast.Call) if _called(node) == "type" and len(node.args) == 3
+    ):
+        mixed = {_root(base) for base in getattr(node.args[1], "elts", ())}  # a class made by `type`: each base has the others beside it
+        for base in mixed & set(parents):
+            parents[base] |= mixed - {base}
+    return sorted(
+        f"{module}:{line} {name}"
+        for module in tree.modules
+        if module not in entries
+        for line, name in _public(tree.parsed(module).body, offered, _foreign(tree, module), parents)
+        if name not in used
+    )
+
+
+NAMING = (ast.Name, ast.Attribute, ast.alias, ast.Constant)
+
+
+def _named(nodes: Sequence[ast.AST]) -> set[str]:
+    """What nodes name: to read, to call, to import, or as the text of a place that is loaded late."""
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    found |= {node.name.rpartition(".")[2] for node in nodes if isinstance(node, ast.alias)}
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return found | {late.group(1) for text in texts if (late := LOADED_LATE.fullmatch(text))}
+
+
+KEPT_AS_THEY_ARE = {
+    "abc",
+    "collections",
+    "contextlib",
+    "dataclasses",
+    "enum",
+    "functools",
+    "typing",
+}  # their decorators and bases call nothing
+
+
+def _foreign(tree: Tree, module: str) -> set[str]:
+    """Names that a module has from other packages, or from the command line: hosts, which call what they are handed."""
+    found = {(each.asname or each.name).partition(".")[0] for node in tree.nodes(module, ast.Import) for each in node.names}
+    for node in tree.nodes(module, ast.ImportFrom):
+        source = (node.module or "").split(".")
+        if source[0] != "steelyard" or source[1:2] == ["cli"]:
+            found |= {each.asname or each.name for each in node.names if source[0] not in KEPT_AS_THEY_ARE}
+    return found - KEPT_AS_THEY_ARE
+
+
+def _public(body: Sequence[ast.stmt], offered: set[str], foreign: set[str], parents: dict[str, set[str]]) -> Iterator[tuple[int, str]]:
+    """(line, name) of what a body defines for others, does not offer to users and hands to no host."""
+    for node in body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {each.id for each in targets if isinstance(each, ast.Name) and not each.id.startswith("_")}
+            yield from ((node.lineno, name) for name in names - offered)
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) or node.name in offered:
+            continue
+        if {_root(each) for each in node.decorator_list} & foreign:
+            continue
+        if not node.name.startswith("_"):
+            yield node.lineno, node.name
+        if isinstance(node, ast.ClassDef) and not _ancestors(node.name, parents) & foreign:
+            methods = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+            yield from _public(methods, set(), foreign, parents)
+
+
+def _ancestors(name: str, parents: dict[str, set[str]]) -> set[str]:
+    """What a class is made of, by name."""
+    found, open_ = set[str](), [name]
+    while open_:
+        more = parents.get(open_.pop(), set()) - found
+        found |= more
+        open_ += more
+    return found
+
+
+def _root(node: ast.expr) -> str:
+    """The first name of `a`, `a.b`, `a(...)` or `a[...]`."""
+    while not isinstance(node, ast.Name):
+        inner = getattr(node, "func", getattr(node, "value", None))
+        if not isinstance(inner, ast.expr):
+            return ""
+        node = inner
+    return node.id
+
+
 def counts(tree: Tree) -> dict[str, int]:
     """The counts that may not grow, by what they count."""
     around = cycles(tree)
@@ -366,6 +474,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
         "formulas in questions/": len(formulas_in_questions(tree)),
         "defaults of options written outside their declaration": len(defaults_written_again(tree)),
+        "functions, classes and constants that only tests use": len(uncalled(tree)),
     }
 
 
@@ -381,6 +490,7 @@ GOALS = {
     "errors that tell Python callers to pass flags": 0,
     "formulas in questions/": 0,
     "defaults of options written outside their declaration": 0,
+    "functions, classes and constants that only tests use": 0,
 }
 
 
@@ -507,6 +617,8 @@ def main() -> None:
         for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
+            print(place)
+        for place in uncalled(tree):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

@@ -60,11 +60,16 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
         refuse_unknown(["halflife"], [added.name], "weigh")
 
 
+def in_signature(option: Option) -> bool:
+    """Whether it is a keyword of the function of its verb."""
+    return not (option.terminal or option.elsewhere)
+
+
 @every(("declared", "verb"), VERBS.items())
 def test_the_command_and_python_know_the_same_options(declared: str, verb: str) -> None:
     options = import_module(f"steelyard.options.{declared}").OPTIONS
     parameters = inspect.signature(getattr(sy, verb)).parameters
-    names = {option.parameter for option in options if option.in_signature}
+    names = {option.parameter for option in options if in_signature(option)}
     through = {*SOURCE_KEYWORDS, *OF_MODELS, "positive"} if any(each.kind is each.VAR_KEYWORD for each in parameters.values()) else set()
     assert sorted(names - {*parameters} - through) == [], "options without a parameter"
     keywords = {name for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}

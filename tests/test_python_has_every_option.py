@@ -12,9 +12,17 @@ import click
 import steelyard as sy
 from cases import every
 from steelyard.cli.main import steelyard
-from steelyard.options.option import SOURCE_KEYWORDS, TERMINAL, Option
+from steelyard.options.option import SOURCE_KEYWORDS, Option
 from steelyard.options.run import OF_MODELS
 
+# Why an option is about the terminal alone. Whatever has none of these reasons, Python has too.
+TERMINAL = {
+    "output": "where the answer is written and in which format; Python is given the answer itself",
+    "printing": "what is printed of the answer and around it; Python is given all of it",
+    "exit code": "what the shell is told",
+    "browser": "a page is opened for somebody who looks",
+    "server": "`serve` answers browsers until it is stopped; no call of Python returns from it",
+}
 # Each command: where its options are declared, and the functions of Python that answer the same question.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     **{name: (f"{name}:OPTIONS", (name,)) for name in ("measure", "compare", "rank", "audit", "record", "init", "comment", "certify")},

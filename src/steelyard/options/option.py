@@ -16,14 +16,6 @@ from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
 
 REQUIRED = object()  # of a parameter without a default
-# Why an option is about the terminal alone. Whatever has none of these reasons, Python has too.
-TERMINAL = {
-    "output": "where the answer is written and in which format; Python is given the answer itself",
-    "printing": "what is printed of the answer and around it; Python is given all of it",
-    "exit code": "what the shell is told",
-    "browser": "a page is opened for somebody who looks",
-    "server": "`serve` answers browsers until it is stopped; no call of Python returns from it",
-}
 _FLAG = late_pattern(r"(?<![\w-])--([a-z][a-z-]*)")
 _TOLD_TO_TYPE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
 
@@ -44,11 +36,11 @@ class Option:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python,
     where that is another. unset: what it means there to leave it out, where help has no word of the default. flag: how it is typed,
-    where that is not its name with dashes. terminal: one of TERMINAL, why Python has no such parameter. elsewhere: where Python has it,
-    if not as a keyword of the verb: a function of the package with its parameter (check_suite.series), or what makes the data
-    (Counts.of). afterwards: Python does it before it returns, the command when its answer is printed. python_alone: why only Python has
-    it. takes: the kind of value that Python takes, a name of `TAKEN`, where it does not follow from the rest: an array beside the name
-    of a column, an open history beside the address of one.
+    where that is not its name with dashes. terminal: why Python has no such parameter: output, printing, exit code, browser or
+    server. elsewhere: where Python has it, if not as a keyword of the verb: a function of the package with its parameter
+    (check_suite.series), or what makes the data (Counts.of). afterwards: Python does it before it returns, the command when its answer
+    is printed. python_alone: why only Python has it. takes: the kind of value that Python takes, a name of `TAKEN`, where it does not
+    follow from the rest: an array beside the name of a column, an open history beside the address of one.
     """
 
     name: str
@@ -82,11 +74,6 @@ class Option:
     def parameter(self) -> str:
         """The keyword of Python that it sets."""
         return self.turns_off or self.name
-
-    @property
-    def in_signature(self) -> bool:
-        """Whether it is a keyword of the function of its verb."""
-        return not (self.terminal or self.elsewhere)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -446,7 +433,7 @@ def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any]) -> dict[
     """The keywords of a call, those that say how a source is read under the names they have today; any that nobody knows is refused."""
     own = keywords_of(verb)
     former = {name: now for name, now in FORMER.items() if name not in own}
-    refuse_unknown(given, dict.fromkeys((*_declared[verb], *former, *own)), verb.__name__)
+    refuse_unknown(given, dict.fromkeys((*declared_of(verb), *former, *own)), verb.__name__)
     found: dict[str, Any] = {}
     for name, value in given.items():
         now = former.get(name, name)
@@ -720,7 +707,7 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
 
 def check_kinds(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Each value that a function is given is of the kind that its option declares."""
-    declared = _declared[verb]
+    declared = declared_of(verb)
     for name, value in given.items():
         if name in declared:
             check_kind(declared[name], name, value)

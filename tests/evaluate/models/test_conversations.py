@@ -53,11 +53,11 @@ def test_every_answer_once_in_order_over_as_many_connections_as_are_under_way(tm
         assert [answer.said for answer in found] == [str(i + 2) for i in range(300)]
         assert {answer.attempts for answer in found} == {1}
         assert max(seen.under_way for seen in server.seen) == 20
-        assert server.connections == model.connections == 20
+        assert server.connections == model._wire.opened == 20
         assert (len(server.seen), len(journal)) == (300, 300)
         assert eventually(lambda: not talking()), "the threads end with the run"
         assert one(model).said == "3", "and their connections are kept for what follows"
-        assert model.connections == 20
+        assert model._wire.opened == 20
 
 
 def test_fewer_at_once_than_the_model_allows() -> None:
@@ -125,7 +125,7 @@ def test_a_connection_that_breaks_every_time_is_an_error_after_six_attempts() ->
 def test_a_kept_connection_that_breaks_before_a_byte_is_tried_once_more_on_a_fresh_one() -> None:
     with Server(first=["", "reset", ""]) as server, endpoint(server, concurrency=1) as model:
         assert [answer.attempts for answer in answers(model, [an_ask(1), an_ask(2)])] == [1, 1]
-        assert (model.connections, model._wire.resent, len(server.seen)) == (2, 1, 3)
+        assert (model._wire.opened, model._wire.resent, len(server.seen)) == (2, 1, 3)
 
 
 def test_a_request_larger_than_a_socket_holds_is_sent_whole() -> None:
@@ -189,7 +189,7 @@ def test_tls_and_the_tunnel_of_a_proxy(certificate: Path, monkeypatch: pytest.Mo
     with Server(tls=inside(certificate), say=lambda _: "x" * 70_000) as server, Server() as unused:
         with endpoint(server, tls=trusted, concurrency=8) as model:
             assert {len(answer.said) for answer in answers(model, [an_ask(i) for i in range(16)])} == {70_000}
-            assert model.connections <= 8
+            assert model._wire.opened <= 8
         with proxied(unused, server.port) as (proxy, seen):
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{proxy}")
             with endpoint(server, url="https://model.example/v1", tls=trusted, concurrency=2) as model:

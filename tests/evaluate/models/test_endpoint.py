@@ -80,7 +80,7 @@ def test_no_fault_one_request_each_and_connections_are_used_again() -> None:
         assert {answer.attempts for answer in answers} == {1}
         assert set(server.asked.values()) == {1}
         assert (len(server.seen), model.requests, model.faults) == (200, 200, Counter())
-        assert server.connections == model.connections <= 8
+        assert server.connections == model._wire.opened <= 8
 
 
 def test_what_is_sent() -> None:
@@ -367,7 +367,7 @@ def test_tls_that_is_none_ends_the_run() -> None:
     with Server() as server, endpoint(server, url=server.url.replace("http:", "https:")) as model:
         with pytest.raises(SourceError, match=r"TLS with the server failed: 127\.0\.0\.1:\d+"):
             one(model)
-        assert model.connections == 0
+        assert model._wire.opened == 0
 
 
 # ---- mistakes of ours ------------------------------------------------------------------------------------------------

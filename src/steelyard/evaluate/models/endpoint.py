@@ -292,11 +292,6 @@ class Endpoint:
     def __repr__(self) -> str:
         return f"Endpoint({self.name!r}, {self.base_url!r}, api={self.api!r})"
 
-    @property
-    def connections(self) -> int:
-        """How many connections were opened."""
-        return self._wire.opened
-
     def ask(self, asks: Sequence[Ask]) -> list[Answer]:
         """One answer per ask, in their order."""
         if self.of_input:
