@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
     from steelyard.results.base import Result
     from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
-    from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
+    from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import (
         BeliefInMargin,
@@ -159,10 +159,10 @@ _HOME = {
     "ComparisonDetails": "results.details",
     "Ranked": "results.comparison",
     "ComparedSlice": "results.comparison",
-    "Tried": "results.certificate",
-    "Preferred": "results.certificate",
-    "Precise": "results.certificate",
-    "Held": "results.certificate",
+    "CertifiedSetting": "results.certificate",
+    "CertifiedPreference": "results.certificate",
+    "CertifiedPrecision": "results.certificate",
+    "CertifiedClaim": "results.certificate",
     "Result": "results.base",
     "dry_run": "questions.run.run",
     "every_eval_ever_records": "questions.report.card",
@@ -288,6 +288,10 @@ __all__ = [
     "BisectedCommit",
     "BudgetOutcome",
     "Certificate",
+    "CertifiedClaim",
+    "CertifiedPrecision",
+    "CertifiedPreference",
+    "CertifiedSetting",
     "ChangedItem",
     "CheckedPart",
     "CombinedTasks",
@@ -306,7 +310,6 @@ __all__ = [
     "Evaluation",
     "FallenItem",
     "Finding",
-    "Held",
     "History",
     "Interval",
     "JointCounts",
@@ -333,8 +336,6 @@ __all__ = [
     "PooledTable",
     "PostedComment",
     "Posterior",
-    "Precise",
-    "Preferred",
     "ProjectInit",
     "Ranked",
     "Recorded",
@@ -363,7 +364,6 @@ __all__ = [
     "TellingItem",
     "Test",
     "TestDetails",
-    "Tried",
     "UsageError",
     "Verdict",
     "VerdictDetails",

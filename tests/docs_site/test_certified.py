@@ -15,7 +15,7 @@ from steelyard.proof.claims import counted, words
 from steelyard.proof.judging import held
 from steelyard.proof.running import tried
 from steelyard.questions.learners.learners import FALSE_ALARMS
-from steelyard.results.certificate import Tried
+from steelyard.results.certificate import CertifiedSetting
 
 DOCS = Path(__file__).parents[2] / "docs"
 AGAIN = {  # exact sums that cost next to nothing
@@ -79,12 +79,12 @@ def test_every_certificate_holds(certified: ModuleType) -> None:
     assert {row["holds"] for settings in certified.certificate().values() for row in settings.values()} == {"True"}
 
 
-def stored(row: dict[str, str]) -> Tried:
+def stored(row: dict[str, str]) -> CertifiedSetting:
     """A line of the certificate as it was found."""
     whole: dict[str, Any] = {name: row[name] for name in ("setting", "least_at", "most_at")}
     whole |= {name: int(row[name]) for name in ("points", "runs")}
-    whole |= {name: float(row[name]) for name in Tried.names() if name not in whole and row.get(name)}
-    return Tried(**whole)
+    whole |= {name: float(row[name]) for name in CertifiedSetting.names() if name not in whole and row.get(name)}
+    return CertifiedSetting(**whole)
 
 
 def test_every_claim_holds_by_what_is_stored(certified: ModuleType) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.sequential.empirical_likelihood import evidence_against, log_ratio, lower_end
-from steelyard.infer.sequential.profile_mcnemar import ProfileCourse, ProfileMcNemar, overshoot, pass_bound, profile
+from steelyard.infer.sequential.profile_mcnemar import ProfileBoundsPath, ProfileMcNemar, overshoot, pass_bound, profile
 from steelyard.infer.sequential.sequential_cost import expected_items, profiles
 
 ENTRIES = json.loads((Path(__file__).parent / "calls.json").read_text(encoding="utf-8"))["entries"]
@@ -32,7 +32,7 @@ def test_closed_forms(entry: dict[str, Any]) -> None:
 def test_the_most_losses_that_pass(entry: dict[str, Any]) -> None:
     given = dict(entry["inputs"])
     n, disagreements = given.pop("n"), given.pop("disagreements")
-    course = ProfileCourse(given["theta"], given["alpha"], given["beta"], given["step"], True)
+    course = ProfileBoundsPath(given["theta"], given["alpha"], given["beta"], given["step"], True)
     course.look(n, disagreements, last=False)
     assert course.lower == entry["value"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.proof.claims import Band
 from steelyard.proof.counting import CHANCE, FOUND, LEAST, MISSED, Count, at_most, count_of, noticed, share_of, tail, without_runs
-from steelyard.proof.judging import Known
+from steelyard.proof.judging import KnownShare
 
 GRID = [(runs, bound) for runs in (100, 400) for bound in (0.02, 0.05, 0.07, 0.2, 0.5)]
 
@@ -33,7 +33,7 @@ def test_what_all_runs_find_is_still_found(runs: int, bound: float) -> None:
     """At the error that all runs find in nine cases of ten, and further out, one case of fifty is lost at most."""
     for truth in (noticed(runs, bound), (1 + noticed(runs, bound)) / 2):
         _, law = left(runs, bound, truth)
-        outside = [hits for hits in range(runs + 1) if Known(hits / runs, 0.0, runs).above(bound)]
+        outside = [hits for hits in range(runs + 1) if KnownShare(hits / runs, 0.0, runs).above(bound)]
         whole = sum(math.comb(runs, k) * truth**k * (1 - truth) ** (runs - k) for k in outside)
         assert whole >= FOUND - 1e-9
         assert whole - MISSED <= law[outside].sum() <= whole
@@ -50,7 +50,7 @@ def test_what_is_left_is_never_outside(runs: int, bound: float) -> None:
     """So that no more false alarms come than by all runs at once."""
     for done in range(LEAST, runs, 7):
         enough = [hits for hits in range(done + 1) if Count(of=runs, least=LEAST, highs=(bound,), hits=hits, runs=done).enough]
-        assert not any(Known(hits / done, 0.0, done).above(bound) for hits in enough)
+        assert not any(KnownShare(hits / done, 0.0, done).above(bound) for hits in enough)
 
 
 @pytest.mark.parametrize(("runs", "bound"), GRID)
@@ -90,7 +90,7 @@ def test_a_method_that_is_off_has_all_its_runs() -> None:
     rng = np.random.default_rng(3)
     point = share_of("here", count_of(Band(high=0.05), "size", at_most({}, 300)), (bool(rng.random() < 0.2) for _ in range(300)))
     assert point.runs == 300
-    assert Known(point.found, point.error, point.runs).above(0.05)
+    assert KnownShare(point.found, point.error, point.runs).above(0.05)
 
 
 def test_slow_methods_have_their_part_of_the_runs_but_not_of_the_least() -> None:

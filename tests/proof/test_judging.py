@@ -13,9 +13,9 @@ from steelyard.proof import preferences as prefer
 from steelyard.proof.catalogue import every_claim
 from steelyard.proof.claims import Band, Claim, Point, counted, words
 from steelyard.proof.counting import CHANCE
-from steelyard.proof.judging import Known, held
+from steelyard.proof.judging import KnownShare, held
 from steelyard.proof.running import summary
-from steelyard.results.certificate import Tried
+from steelyard.results.certificate import CertifiedSetting
 
 QUICK = ({"n": 5}, {"n": 10})
 
@@ -37,9 +37,9 @@ def claim(kind: str = "coverage", method: str = "m", default: bool = False, fami
     )
 
 
-def tried(least: float, most: float, mean: float | None = None, error: float = 0.0, n: int = 5, **more: float) -> Tried:
+def tried(least: float, most: float, mean: float | None = None, error: float = 0.0, n: int = 5, **more: float) -> CertifiedSetting:
     middle = (least + most) / 2 if mean is None else mean
-    return Tried(
+    return CertifiedSetting(
         setting=words({"n": n}),
         points=10,
         least=least,
@@ -76,7 +76,7 @@ def tried(least: float, most: float, mean: float | None = None, error: float = 0
         ({"fails": 0.1}, "size", tried(0.0, 0.11), False),
     ],
 )
-def test_bands(band: dict[str, float], kind: str, found: Tried, fails: bool) -> None:
+def test_bands(band: dict[str, float], kind: str, found: CertifiedSetting, fails: bool) -> None:
     made = held(claim(kind, **band), [found])
     assert made.holds is not fails
     if fails:
@@ -113,8 +113,8 @@ def binomial(runs: int, chance: float) -> list[float]:
 
 def outside(runs: int, bound: float, side: str) -> list[int]:
     """The counts that are judged to lie outside."""
-    asks: Callable[[Known], bool] = (lambda known: known.above(bound)) if side == "above" else (lambda known: known.below(bound))
-    return [k for k in range(runs + 1) if asks(Known(k / runs, 0.0, runs))]
+    asks: Callable[[KnownShare], bool] = (lambda known: known.above(bound)) if side == "above" else (lambda known: known.below(bound))
+    return [k for k in range(runs + 1) if asks(KnownShare(k / runs, 0.0, runs))]
 
 
 @pytest.mark.parametrize("runs", [40, 120, 200, 400, 1000])
@@ -155,13 +155,13 @@ def test_a_truth_this_far_outside_is_found_this_often(runs: int, bound: float, t
 
 
 def test_nothing_is_beyond_zero_and_one_but_what_is() -> None:
-    assert not Known(1.0, 0.1, 10).above(1.0)
-    assert not Known(0.0, 0.1, 10).below(0.0)
-    assert Known(0.1, 0.1, 10).above(0.0)
-    assert Known(0.9, 0.1, 10).below(1.0)
+    assert not KnownShare(1.0, 0.1, 10).above(1.0)
+    assert not KnownShare(0.0, 0.1, 10).below(0.0)
+    assert KnownShare(0.1, 0.1, 10).above(0.0)
+    assert KnownShare(0.9, 0.1, 10).below(1.0)
 
 
-def count(hits: int, runs: int, n: int = 5) -> Tried:
+def count(hits: int, runs: int, n: int = 5) -> CertifiedSetting:
     return summary(claim("size"), {"n": n}, [counted(f"n={n}", hits, runs)])
 
 
@@ -240,7 +240,7 @@ def test_the_numbers_of_a_run_are_those_of_a_count() -> None:
         assert point.error > 0
 
 
-def pair(kind: str, ours: Tried, theirs: Tried) -> list[str]:
+def pair(kind: str, ours: CertifiedSetting, theirs: CertifiedSetting) -> list[str]:
     default = held(claim(kind, "old", default=True), [ours])
     return [said for each in prefer.preferences([default, held(claim(kind, "new"), [theirs])]) for said in each.advantages]
 
@@ -260,7 +260,7 @@ def pair(kind: str, ours: Tried, theirs: Tried) -> list[str]:
         ("power", tried(0.5, 0.9, mean=0.7), tried(0.6, 0.9, mean=0.705), []),
     ],
 )
-def test_advantages(kind: str, ours: Tried, theirs: Tried, said: list[str]) -> None:
+def test_advantages(kind: str, ours: CertifiedSetting, theirs: CertifiedSetting, said: list[str]) -> None:
     assert pair(kind, ours, theirs) == said
 
 

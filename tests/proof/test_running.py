@@ -47,7 +47,7 @@ def claim(method: str = "coin", kind: str = "coverage", sides: int = 6) -> Claim
     )
 
 
-def without_seconds(found: dict[str, list[running.Tried]]) -> dict[str, list[running.Tried]]:
+def without_seconds(found: dict[str, list[running.CertifiedSetting]]) -> dict[str, list[running.CertifiedSetting]]:
     return {name: [replace(each, seconds=0.0) for each in settings] for name, settings in found.items()}
 
 

@@ -40,7 +40,7 @@ def certify(given: Given) -> None:
     state = Path(STATE) if state is None and not quick else state
     if quick and not quiet and not given["only"]:
         click.echo(LONG, err=True)
-    told = _Told(quiet)
+    told = _ProgressLine(quiet)
     try:
         asked = {"jobs": os.cpu_count() or 1, **given.keywords(), "state": state}
         result = ask("quick" if quick else "full", progress=told, **asked)
@@ -84,7 +84,7 @@ def _write_page(result: Certificate, output: Path, quiet: bool) -> None:
         click.echo(f"written to {output} and {len(drawn)} figure{'' if len(drawn) == 1 else 's'} beside it", err=True)
 
 
-class _Told:
+class _ProgressLine:
     """How far it is, on a line of standard error that goes away again; silent where nobody looks."""
 
     def __init__(self, quiet: bool) -> None:

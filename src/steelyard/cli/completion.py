@@ -53,10 +53,10 @@ def answer_shell(group: click.Group, instruction: str) -> int:
     """What a shell is told when it asks for completions; the exit code."""
     from click.shell_completion import shell_complete
 
-    return shell_complete(Completing(group), {}, "steelyard", VARIABLE, instruction)
+    return shell_complete(CompletingGroup(group), {}, "steelyard", VARIABLE, instruction)
 
 
-class Completing(click.Group):
+class CompletingGroup(click.Group):
     """The same commands, with free words that are completed where we know which there are."""
 
     def __init__(self, group: click.Group) -> None:
@@ -69,14 +69,14 @@ class Completing(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = self.plain.get_command(ctx, cmd_name)
         if command is None or isinstance(command, click.Group):
-            return command and Completing(command)
+            return command and CompletingGroup(command)
         for parameter in command.params:
             if type(parameter.type) is StringParamType:
-                parameter.type = Word(cmd_name)
+                parameter.type = FreeWord(cmd_name)
         return command
 
 
-class Word(StringParamType):
+class FreeWord(StringParamType):
     """A word that the command line leaves free: a metric, a method, a file, or anything else."""
 
     def __init__(self, command: str) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.estimate.curve_points import Points
 from steelyard.infer.intervals.sums import student
-from steelyard.infer.learning.learning_curve import Fit, ends, fit_curves, fit_points, share_variance
+from steelyard.infer.learning.learning_curve import CurveFit, ends, fit_curves, fit_points, share_variance
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import MeasureOptions
 from steelyard.results.learning_curve import CurveGap
@@ -54,7 +54,7 @@ class CurveFitting:
             return "points"
         return "curves" if (~np.isnan(curves[1])).sum(1).max() > 1 else "replicates"
 
-    def fit(self, points: Points) -> Fit:
+    def fit(self, points: Points) -> CurveFit:
         """The same noise for every question, so that answers differ only where the points do."""
         rng = np.random.Generator(np.random.PCG64(self.settings.seed))
         curves = self.matrix(points)
@@ -100,7 +100,7 @@ class CurveFitting:
         sizes = np.unique(self.points.sizes)
         return sizes, np.array([self.points.scores[self.points.sizes == n].mean() for n in sizes])
 
-    def refuse_flat(self, fit: Fit, target: float | None = None) -> None:
+    def refuse_flat(self, fit: CurveFit, target: float | None = None) -> None:
         """A curve that does not rise says nothing about more data. target: that may be reached already."""
         sizes, mean = self.means()
         if fit.falls and float((fit.law.error(sizes[0]) - fit.law.error(sizes[-1]))[0]) > 1e-9:  # less is rounding
@@ -116,7 +116,7 @@ class CurveFitting:
         )
 
 
-def read_gap(curve: CurveFitting, fit: Fit) -> CurveGap | None:
+def read_gap(curve: CurveFitting, fit: CurveFit) -> CurveGap | None:
     """The gap between training and test score at the largest size, and what it means; None without training scores.
 
     The gap has the t interval of the seeds' own gaps, since a seed's two scores come from one fit. Whether the test score still rises is

@@ -17,7 +17,7 @@ from steelyard.tally.counts import Counts
 NEITHER = "the class occurs neither in the truth nor in the predictions (TP + FP + FN = 0)"
 
 
-class Mapped(NamedTuple):
+class MappedRatio(NamedTuple):
     """An increasing function of a ratio that is a proportion: J and back, for F1."""
 
     ratio: Ratio
@@ -44,7 +44,7 @@ class LabelMetric(Metric):
     ratio: Ratio | None = None
     whole: TableStatistic | None = None
     share: Ratio | None = None
-    mapped: Mapped | None = None
+    mapped: MappedRatio | None = None
     posterior: str | None = None
     relevant: tuple[str, str] | None = None
     told_by: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ F1 = LabelMetric(
     says="harmonic mean of precision and recall",
     of_class=True,
     ratio=table.F1,
-    mapped=Mapped(table.JACCARD, f1_of_jaccard, jaccard_of_f1, "jaccard"),
+    mapped=MappedRatio(table.JACCARD, f1_of_jaccard, jaccard_of_f1, "jaccard"),
     posterior="f-beta",
     undefined=NEITHER,
     relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),

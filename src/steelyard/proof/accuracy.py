@@ -16,7 +16,7 @@ from steelyard.infer.paired import mcnemar as flips
 from steelyard.proof import many_digits as exact
 from steelyard.proof.catalogue import picked
 from steelyard.proof.many_digits import Number, mpmath
-from steelyard.results.certificate import Precise
+from steelyard.results.certificate import CertifiedPrecision
 
 Case = tuple[str, float, Number, Number]  # where, ours, the exact value, what the error is relative to
 LEFT_OUT = "the accuracy of closed forms was left out: mpmath is not installed; pip install mpmath adds it"
@@ -41,7 +41,7 @@ class Form:
     to: str = "value"
 
 
-def accuracy(only: Sequence[str] = ()) -> list[Precise]:
+def accuracy(only: Sequence[str] = ()) -> list[CertifiedPrecision]:
     """The worst error of every form that is asked for."""
     return [worst_error(form) for form in FORMS if picked(form.name, only)]
 
@@ -51,7 +51,7 @@ def there() -> bool:
     return find_spec("mpmath") is not None
 
 
-def worst_error(form: Form) -> Precise:
+def worst_error(form: Form) -> CertifiedPrecision:
     """The largest error over the cases of a form; where the exact value is 0, ours must be too."""
     worst, where, count = 0.0, "", 0
     for at, ours, true, scale in form.cases():
@@ -60,7 +60,7 @@ def worst_error(form: Form) -> Precise:
         count += 1
         if not where or error > worst:
             worst, where = error, at
-    return Precise(name=form.name, worst=worst, worst_at=where, limit=form.limit, cases=count, to=form.to)
+    return CertifiedPrecision(name=form.name, worst=worst, worst_at=where, limit=form.limit, cases=count, to=form.to)
 
 
 # ---- the normal law and Student's ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from steelyard.proof.judging import held
 from steelyard.proof.preferences import preference_faults, preferences
 from steelyard.proof.running import work_out
 from steelyard.results import signature
-from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, Held
+from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, CertifiedClaim
 
 STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named
 LONG = "quick grid; --full tries many more settings (about half an hour on two cores) and can be interrupted and resumed"
@@ -81,7 +81,7 @@ def _seed(seed: int | None, nightly: bool) -> int:
     return seed
 
 
-def certificate(claims: Sequence[Held], *, grid: str, seed: int, only: Sequence[str] = ()) -> Certificate:
+def certificate(claims: Sequence[CertifiedClaim], *, grid: str, seed: int, only: Sequence[str] = ()) -> Certificate:
     """The claims, the defaults and the accuracy put together, and the last line."""
     better = preferences(claims)
     precise = forms.accuracy(only) if forms.there() else []
@@ -113,7 +113,7 @@ def certificate(claims: Sequence[Held], *, grid: str, seed: int, only: Sequence[
     )
 
 
-def worst_of(claims: Sequence[Held], kind: str) -> Mapping[str, Any] | None:
+def worst_of(claims: Sequence[CertifiedClaim], kind: str) -> Mapping[str, Any] | None:
     """The share furthest on the bad side of nominal among the methods that are claimed to be valid: those with a bound for every
     point, offered here and no documented failure."""
     bound = "high" if kind in UP_IS_BAD else "low"

@@ -56,7 +56,7 @@ class Band:
 
 
 Work = Callable[[Setting, "np.random.Generator"], Iterable[Point]]
-Said = tuple[str, Band]  # what is said of a method, and the band that keeps it
+BandText = tuple[str, Band]  # what is said of a method, and the band that keeps it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Claim:
 def declared(
     kind: str,
     family: str,
-    said: Mapping[str, Said],
+    said: Mapping[str, BandText],
     default: str,
     work: Callable[[str, Setting, np.random.Generator], Iterable[Point]],
     *,

@@ -16,14 +16,14 @@ from dataclasses import dataclass, fields
 from steelyard.proof.claims import Band, Claim, share_error
 from steelyard.proof.counting import CHANCE, tail
 from steelyard.render.digits import steady
-from steelyard.results.certificate import UP_IS_BAD, Held, Tried
+from steelyard.results.certificate import UP_IS_BAD, CertifiedClaim, CertifiedSetting
 
 WITHIN = 4.0  # standard errors where nothing is counted: the normal law is only near
 EXACT = 1e-9  # what rounding may add to a share that was enumerated
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownShare:
     """A share and how well it is known: as a count of `runs`, or by its Monte Carlo error where `runs` is 0."""
 
     share: float
@@ -46,13 +46,13 @@ class Known:
         return tail(round(self.share * self.runs), self.runs, bound, above=self.share > bound)
 
 
-def held(claim: Claim, settings: Sequence[Tried]) -> Held:
+def held(claim: Claim, settings: Sequence[CertifiedSetting]) -> CertifiedClaim:
     """The claim with what was found in all its settings, and the faults."""
     share, where, error = worst(claim.kind, settings)
     mean, mean_error = mean_share(settings)
     widths = [(t.width, t.points) for t in settings if t.width is not None]
     points = sum(t.points for t in settings)
-    return Held(
+    return CertifiedClaim(
         name=claim.name,
         family=claim.family,
         method=claim.method,
@@ -74,26 +74,26 @@ def held(claim: Claim, settings: Sequence[Tried]) -> Held:
     )
 
 
-def worst(kind: str, settings: Sequence[Tried]) -> tuple[float, str, float]:
+def worst(kind: str, settings: Sequence[CertifiedSetting]) -> tuple[float, str, float]:
     """(share, where, Monte Carlo error): the largest size, the least coverage, the least power."""
     return _worst(kind, settings).worst(kind)
 
 
-def _worst(kind: str, settings: Sequence[Tried]) -> Tried:
+def _worst(kind: str, settings: Sequence[CertifiedSetting]) -> CertifiedSetting:
     """The setting in which that was found."""
     if kind in UP_IS_BAD:
         return max(settings, key=lambda t: steady(t.most))
     return min(settings, key=lambda t: steady(t.least))
 
 
-def mean_share(settings: Sequence[Tried]) -> tuple[float, float]:
+def mean_share(settings: Sequence[CertifiedSetting]) -> tuple[float, float]:
     """(mean, its Monte Carlo error) over all points of all settings."""
     points = sum(t.points for t in settings)
     mean = math.fsum(t.mean * t.points for t in settings) / points
     return mean, math.sqrt(math.fsum((t.mean_error * t.points) ** 2 for t in settings)) / points
 
 
-def together(settings: Sequence[Tried]) -> Known:
+def together(settings: Sequence[CertifiedSetting]) -> KnownShare:
     """The mean over all points: a count of all runs where each setting is one of equally many, else known by its error.
 
     Counts of different chances vary less together than a binomial of their mean, so that its tail is no smaller than theirs
@@ -103,19 +103,19 @@ def together(settings: Sequence[Tried]) -> Known:
     if len({t.runs for t in settings}) == 1 and all(t.runs and t.points == 1 for t in settings):
         runs = sum(t.runs for t in settings)
         share = sum(round(t.mean * t.runs) for t in settings) / runs
-        return Known(share, share_error(share, runs), runs)
-    return Known(*mean_share(settings), 0)
+        return KnownShare(share, share_error(share, runs), runs)
+    return KnownShare(*mean_share(settings), 0)
 
 
-def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
+def faults(claim: Claim, settings: Sequence[CertifiedSetting]) -> list[str]:
     """What the band does not allow, a sentence each: setting, found, band, by how much."""
     band = claim.band
     found = [f"{claim.name} at {tried.setting}: could not be computed: {tried.broken}" for tried in settings if tried.broken is not None]
     if found:
         return found
     for tried in settings:
-        found += _outside(claim, tried.least_at, Known(tried.least, tried.least_error, tried.runs), low=band.low)
-        found += _outside(claim, tried.most_at, Known(tried.most, tried.most_error, tried.runs), high=band.high)
+        found += _outside(claim, tried.least_at, KnownShare(tried.least, tried.least_error, tried.runs), low=band.low)
+        found += _outside(claim, tried.most_at, KnownShare(tried.most, tried.most_error, tried.runs), high=band.high)
     mean = together(settings)
     if mean.runs and len(settings) > 1:
         found += _outside(claim, "all settings together", mean, low=band.low, high=band.high)
@@ -125,14 +125,14 @@ def faults(claim: Claim, settings: Sequence[Tried]) -> list[str]:
     if band.fails is not None:
         tried = _worst(claim.kind, settings)
         share, where, error = tried.worst(claim.kind)
-        weak, up = Known(share, error, tried.runs), claim.kind in UP_IS_BAD
+        weak, up = KnownShare(share, error, tried.runs), claim.kind in UP_IS_BAD
         if weak.below(band.fails) if up else weak.above(band.fails):
             bound = f"a documented weakness of {'at least' if up else 'at most'} {band.fails:g}, which is gone"
             found.append(_said(claim, f"{where}, its worst", weak, bound, band.fails))
     return found
 
 
-def _outside(claim: Claim, where: str, found: Known, low: float | None = None, high: float | None = None) -> list[str]:
+def _outside(claim: Claim, where: str, found: KnownShare, low: float | None = None, high: float | None = None) -> list[str]:
     said = []
     if low is not None and found.below(low):
         said.append(_said(claim, where, found, f"at least {low:g}", low))
@@ -141,7 +141,7 @@ def _outside(claim: Claim, where: str, found: Known, low: float | None = None, h
     return said
 
 
-def _said(claim: Claim, where: str, found: Known, band: str, bound: float) -> str:
+def _said(claim: Claim, where: str, found: KnownShare, band: str, bound: float) -> str:
     chance = f" +- {found.error:.2g}" if found.error > 0 else ""
     far = abs(found.share - bound)
     by = f"off by {far:.3g}"

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.proof.judging import mean_share, worst
 from steelyard.proof.reasons import ON_QUICK_ONLY, REASONS
-from steelyard.results.certificate import Held, Preferred, Tried
+from steelyard.results.certificate import CertifiedClaim, CertifiedPreference, CertifiedSetting
 
 SHARE, NARROWER, POWER = 0.005, 0.02, 0.01  # what counts: of a share, of a width, of power
 SURE = 3.0  # Monte Carlo errors of a difference; methods of a family see the same data, so it varies by less than this allows
 
 
-def preferences(claims: Sequence[Held]) -> list[Preferred]:
+def preferences(claims: Sequence[CertifiedClaim]) -> list[CertifiedPreference]:
     """Every alternative that beats a default of its family somewhere, with the reason, or None where nobody has given one."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for default, other in pairs(claims):
@@ -26,12 +26,12 @@ def preferences(claims: Sequence[Held]) -> list[Preferred]:
         if said:
             found.setdefault((default.family, default.method, other.method), []).extend(said)
     return [
-        Preferred(family=f, default=d, alternative=a, advantages=tuple(said), reason=REASONS.get((f, a)))
+        CertifiedPreference(family=f, default=d, alternative=a, advantages=tuple(said), reason=REASONS.get((f, a)))
         for (f, d, a), said in found.items()
     ]
 
 
-def pairs(claims: Sequence[Held]) -> Iterator[tuple[Held, Held]]:
+def pairs(claims: Sequence[CertifiedClaim]) -> Iterator[tuple[CertifiedClaim, CertifiedClaim]]:
     """(default, alternative) of one family, kind and nominal; several defaults are each held against the rest."""
     for default in (claim for claim in claims if claim.default):
         for other in claims:
@@ -40,7 +40,7 @@ def pairs(claims: Sequence[Held]) -> Iterator[tuple[Held, Held]]:
                 yield default, other
 
 
-def advantages(default: Held, other: Held) -> list[str]:
+def advantages(default: CertifiedClaim, other: CertifiedClaim) -> list[str]:
     """What the alternative does better at the settings that both were tried in."""
     by_setting = {tried.setting: tried for tried in other.settings}
     both = [(mine, by_setting[mine.setting]) for mine in default.settings if mine.setting in by_setting]
@@ -49,7 +49,7 @@ def advantages(default: Held, other: Held) -> list[str]:
     return list(_BETTER[default.kind](default, [mine for mine, _ in both], [its for _, its in both]))
 
 
-def _interval(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Iterator[str]:
+def _interval(default: CertifiedClaim, mine: Sequence[CertifiedSetting], its: Sequence[CertifiedSetting]) -> Iterator[str]:
     (ours, _, our_error), (theirs, _, their_error) = worst(default.kind, mine), worst(default.kind, its)
     if theirs - ours > SHARE + _chance(our_error, their_error):
         yield f"covers {theirs:.3f} at worst, not {ours:.3f}"
@@ -64,7 +64,7 @@ def _interval(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Ite
         yield f"is {1 - their_width / our_width:.1%} narrower"
 
 
-def _size(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Iterator[str]:
+def _size(default: CertifiedClaim, mine: Sequence[CertifiedSetting], its: Sequence[CertifiedSetting]) -> Iterator[str]:
     ours, _, our_error = worst(default.kind, mine)
     theirs, _, their_error = worst(default.kind, its)
     excess, their_excess = max(0.0, ours - default.nominal), max(0.0, theirs - default.nominal)
@@ -72,13 +72,13 @@ def _size(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Iterato
         yield f"rejects {theirs:.3f} at most when nothing is there, not {ours:.3f}"
 
 
-def _power(default: Held, mine: Sequence[Tried], its: Sequence[Tried]) -> Iterator[str]:
+def _power(default: CertifiedClaim, mine: Sequence[CertifiedSetting], its: Sequence[CertifiedSetting]) -> Iterator[str]:
     (ours, our_error), (theirs, their_error) = mean_share(mine), mean_share(its)
     if theirs - ours > POWER + _chance(our_error, their_error):
         yield f"has power {theirs:.3f}, not {ours:.3f}"
 
 
-_BETTER: dict[str, Callable[[Held, Sequence[Tried], Sequence[Tried]], Iterator[str]]] = {
+_BETTER: dict[str, Callable[[CertifiedClaim, Sequence[CertifiedSetting], Sequence[CertifiedSetting]], Iterator[str]]] = {
     "coverage": _interval,
     "size": _size,
     "power": _power,
@@ -89,18 +89,18 @@ def _chance(one: float, other: float) -> float:
     return SURE * math.hypot(one, other)
 
 
-def _mean_off(settings: Sequence[Tried]) -> float:
+def _mean_off(settings: Sequence[CertifiedSetting]) -> float:
     return math.fsum(t.off * t.points for t in settings) / sum(t.points for t in settings)
 
 
-def _mean_width(settings: Sequence[Tried]) -> tuple[float | None, float]:
+def _mean_width(settings: Sequence[CertifiedSetting]) -> tuple[float | None, float]:
     """(mean, its Monte Carlo error), each setting counted once; no mean where one has no width."""
     widths = [t.width for t in settings if t.width is not None]
     error = math.sqrt(math.fsum(t.width_error**2 for t in settings)) / len(settings)
     return (math.fsum(widths) / len(widths) if len(widths) == len(settings) else None), error
 
 
-def preference_faults(found: Sequence[Preferred], *, complete: bool) -> list[str]:
+def preference_faults(found: Sequence[CertifiedPreference], *, complete: bool) -> list[str]:
     """Advantages without a sentence and, when everything was tried on the full grid, sentences without an advantage."""
     out = [
         f"{each.family}: {each.alternative} {' and '.join(each.advantages)}; no reason is given why {each.default} is the default"

@@ -24,7 +24,7 @@ from typing import Any
 from steelyard.errors import SourceError
 from steelyard.proof.claims import Claim, Point, Setting, generator, words
 from steelyard.render.digits import steady
-from steelyard.results.certificate import UP_IS_BAD, Tried
+from steelyard.results.certificate import UP_IS_BAD, CertifiedSetting
 from steelyard.version import __version__
 
 TREE = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ class GridTask:
     seed: int
 
 
-def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
+def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> CertifiedSetting:
     """The points of a setting as one Tried. Points of one setting rest on equally many runs, so the extreme one is the telling one."""
     seen = list(points)
     if not seen or not all(math.isfinite(p.found) and math.isfinite(p.error) for p in seen):
@@ -54,7 +54,7 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
     bad = 1 if claim.kind in UP_IS_BAD else -1
     widths = [p.width for p in seen if p.width is not None]
     many = len(seen)
-    return Tried(
+    return CertifiedSetting(
         setting=words(setting),
         points=many,
         least=least.found,
@@ -72,7 +72,7 @@ def summary(claim: Claim, setting: Setting, points: Iterable[Point]) -> Tried:
     )
 
 
-def tried(claim: Claim, setting: Setting, seed: int) -> Tried:
+def tried(claim: Claim, setting: Setting, seed: int) -> CertifiedSetting:
     """Work out one setting, here and now. A method that raises does not hold what is claimed; that is an answer, not our end."""
     begun = time.process_time()
     try:
@@ -86,12 +86,12 @@ def tried(claim: Claim, setting: Setting, seed: int) -> Tried:
 
 def work_out(
     claims: Sequence[Claim], grid: str, *, seed: int = 0, jobs: int = 1, state: Path | None = None, done: Done = lambda *_: None
-) -> dict[str, list[Tried]]:
+) -> dict[str, list[CertifiedSetting]]:
     """All settings of the claims, by the name of the claim, in the order of its grid. One job works in this process."""
     tasks = {GridTask(c.name, grid, i, seed): (c, s) for c in claims for i, s in enumerate(c.settings(grid))}
     keys = {task: key_of(claim, setting, seed) for task, (claim, setting) in tasks.items()} if state is not None else {}
     known = read_state(state) if state is not None else {}
-    found: dict[GridTask, Tried] = {task: known[keys[task]] for task in tasks if task in keys and keys[task] in known}
+    found: dict[GridTask, CertifiedSetting] = {task: known[keys[task]] for task in tasks if task in keys and keys[task] in known}
     open_tasks = sorted((task for task in tasks if task not in found), key=_mixed)
     begun = time.monotonic()
     done(len(found), len(tasks), 0.0)
@@ -107,12 +107,12 @@ def _mixed(task: GridTask) -> bytes:
     return hashlib.sha256(f"{task.claim}|{task.index}".encode()).digest()
 
 
-def _in_order(order: Sequence[GridTask], tasks: dict[GridTask, tuple[Claim, Setting]]) -> Iterator[tuple[GridTask, Tried]]:
+def _in_order(order: Sequence[GridTask], tasks: dict[GridTask, tuple[Claim, Setting]]) -> Iterator[tuple[GridTask, CertifiedSetting]]:
     for task in order:
         yield task, tried(*tasks[task], task.seed)
 
 
-def _in_processes(order: Sequence[GridTask], jobs: int) -> Iterator[tuple[GridTask, Tried]]:
+def _in_processes(order: Sequence[GridTask], jobs: int) -> Iterator[tuple[GridTask, CertifiedSetting]]:
     """The tasks in worker processes, as they finish. Whatever ends this (Ctrl-C, a fault) ends the workers at once."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -146,7 +146,7 @@ def _catalogue() -> dict[str, Claim]:
     return {claim.name: claim for claim in every_claim()}
 
 
-def _worked(task: GridTask) -> tuple[GridTask, Tried]:
+def _worked(task: GridTask) -> tuple[GridTask, CertifiedSetting]:
     """What a worker does: claims hold functions and are looked up by name, so nothing but names and numbers travels."""
     claim = _catalogue()[task.claim]
     return task, tried(claim, claim.settings(task.grid)[task.index], task.seed)
@@ -229,9 +229,9 @@ def _digest_of(path: Path) -> str:
     return hashlib.sha256(ast.dump(_Unsaid().visit(ast.parse(path.read_text(encoding="utf-8")))).encode()).hexdigest()
 
 
-def read_state(path: Path) -> dict[str, Tried]:
+def read_state(path: Path) -> dict[str, CertifiedSetting]:
     """What was worked out before. A line that is torn or not ours counts as not worked out."""
-    found: dict[str, Tried] = {}
+    found: dict[str, CertifiedSetting] = {}
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     except OSError as fault:
@@ -239,13 +239,13 @@ def read_state(path: Path) -> dict[str, Tried]:
     for line in lines:
         try:
             plain = json.loads(line)
-            found[plain["key"]] = Tried(**plain["tried"])
+            found[plain["key"]] = CertifiedSetting(**plain["tried"])
         except (ValueError, TypeError, KeyError):
             continue
     return found
 
 
-def write_state(path: Path, key: str, claim: str, made: Tried) -> None:
+def write_state(path: Path, key: str, claim: str, made: CertifiedSetting) -> None:
     """Append one line, on a line of its own even after a torn one."""
     try:
         with path.open("a+b") as file:

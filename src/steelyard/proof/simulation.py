@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.estimate.evidence import Evidence
-from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, counted, declared, generator, words
+from steelyard.proof.claims import PAGE, Band, BandText, Claim, Point, Setting, averaged, counted, declared, generator, words
 from steelyard.proof.counting import at_most, count_of, without_runs
 from steelyard.results.comparison import Test
 from steelyard.results.measurement import Interval
@@ -48,7 +48,7 @@ class Quantity:
     settings: tuple[Setting, ...]
 
 
-def default_of(study: Study, setting: Setting, said: Mapping[str, Said]) -> str:
+def default_of(study: Study, setting: Setting, said: Mapping[str, BandText]) -> str:
     """The method that the code chooses by itself on a sample; something must be said of it."""
     probe = study.interval("", study.draw(setting, np.random.default_rng(0)), 0)
     assert probe is not None
@@ -59,7 +59,7 @@ def default_of(study: Study, setting: Setting, said: Mapping[str, Said]) -> str:
 
 
 def simulated(
-    study: Study, said: Mapping[str, Said], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
+    study: Study, said: Mapping[str, BandText], default: str, *, quick: tuple[Setting, ...], full: tuple[Setting, ...], page: str = PAGE
 ) -> Iterator[Claim]:
     """A claim for each method of a study. Settings name the number of samples as `runs`."""
     bands = {method: band for method, (_, band) in said.items()}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import ALPHA, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.counting import at_most, count_of, share_of, without_runs
 
 Draw = Callable[[np.random.Generator, Setting], tuple[Any, ...]]
@@ -27,7 +27,7 @@ class Trial:
     family: str
     draw: Draw
     methods: Mapping[str, Calls]
-    said: Mapping[tuple[str, str], Said]
+    said: Mapping[tuple[str, str], BandText]
     settings: tuple[Setting, ...]
     default: str
     page: str
@@ -70,6 +70,6 @@ def significant(p_value: float | None) -> bool:
     return p_value is not None and p_value <= ALPHA
 
 
-def alike(names: tuple[str, ...], kind: str, sentence: str, **band: float) -> dict[tuple[str, str], Said]:
+def alike(names: tuple[str, ...], kind: str, sentence: str, **band: float) -> dict[tuple[str, str], BandText]:
     """The same said of several methods."""
     return {(name, kind): (sentence, Band(**band)) for name in names}

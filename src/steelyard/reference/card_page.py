@@ -26,7 +26,7 @@ _ABOUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class FrontMatter:
     """The front matter: its text without the lines of dashes, and where it stands. All at 0 where there is none."""
 
     text: str
@@ -35,16 +35,16 @@ class Front:
     there: bool = True
 
 
-def front_of(page: str, shown: str) -> Front:
+def front_of(page: str, shown: str) -> FrontMatter:
     """The front matter of a page. One that begins and does not end, or that the Hub would not see, is refused."""
     found = _FRONT.match(page)
     if found:
-        return Front(found[2], found.start(2), found.end(2))
+        return FrontMatter(found[2], found.start(2), found.end(2))
     if _MEANT.match(page):
         need = "a first line of three dashes and nothing else, and another one where it ends"
         raise SourceError(f"cannot read the front matter of {shown!r}", got="a line of dashes without its other half", need=need)
     start = 1 if page.startswith("\ufeff") else 0
-    return Front("", start, start, there=False)
+    return FrontMatter("", start, start, there=False)
 
 
 def newline_of(page: str) -> str:

@@ -34,7 +34,7 @@ def digest(data: bytes | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class IntendedWrite:
     """What a command is about to do to one task's references."""
 
     task: str
@@ -68,13 +68,13 @@ class Intent:
         return tuple(change for change in found if change is not None)
 
 
-def write_intent(directory: Path, intent: Intent) -> None:
+def write_intent(directory: Path, intent: IntendedWrite) -> None:
     """Put the intent on the disk, before anything else is."""
     plain = json.dumps({"schema": SCHEMA, **asdict(intent)}, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomic(intent_path(directory, intent.task), plain.encode() + b"\n")
 
 
-def read_intent(directory: Path, task: str) -> Intent | None:
+def read_intent(directory: Path, task: str) -> IntendedWrite | None:
     """The change that was not finished; None if there is none."""
     path = intent_path(directory, task)
     data = read_if_there(path, most=LIMIT)
@@ -82,8 +82,8 @@ def read_intent(directory: Path, task: str) -> Intent | None:
         return None
     try:
         plain = json.loads(data)
-        found: dict[str, Any] = {each.name: plain[each.name] for each in fields(Intent)}
-        intent = Intent(**{**found, **{name: tuple(value) for name, value in found.items() if isinstance(value, list)}})
+        found: dict[str, Any] = {each.name: plain[each.name] for each in fields(IntendedWrite)}
+        intent = IntendedWrite(**{**found, **{name: tuple(value) for name, value in found.items() if isinstance(value, list)}})
         good = plain["schema"] == SCHEMA and _well_formed(intent, task)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         good = False
@@ -97,7 +97,7 @@ def read_intent(directory: Path, task: str) -> Intent | None:
     return intent
 
 
-def _well_formed(intent: Intent, task: str) -> bool:
+def _well_formed(intent: IntendedWrite, task: str) -> bool:
     texts: list[Any] = [intent.action, intent.after, *intent.lines, *intent.made, *intent.gone]
     lists = all(isinstance(each, tuple) for each in (intent.lines, intent.made, intent.gone))
     known = intent.before is None or isinstance(intent.before, str)
@@ -111,7 +111,7 @@ def remove_intent(directory: Path, task: str) -> None:
     remove_file(intent_path(directory, task))
 
 
-def in_the_way(directory: Path, intent: Intent, shown: str) -> UsageError:
+def in_the_way(directory: Path, intent: IntendedWrite, shown: str) -> UsageError:
     """The error for a task's file that is neither the one before nor the one after."""
     return UsageError(
         f"{shown!r} was edited since an unfinished {intent.action} ({intent_path(directory, intent.task).name}).",
@@ -170,7 +170,7 @@ class _Change:
     def __init__(self, place: ReferenceLocation, old: bytes | None, plan: PlannedWrite, history: int, lock: Lock) -> None:
         self.place, self.old, self.new, self.plan, self.lock = place, old, plan.text.encode(), plan, lock
         self.history = history_path(place.directory, place.task)
-        self.intent = Intent(
+        self.intent = IntendedWrite(
             task=place.task,
             action=plan.action,
             before=digest(old),
@@ -238,7 +238,7 @@ class _Change:
 # ---- what a killed process left ----------------------------------------------------------------------------------------------
 
 
-def unfinished(place: ReferenceLocation) -> Intent | None:
+def unfinished(place: ReferenceLocation) -> IntendedWrite | None:
     """The change that a killed process left; None if there is none, or if its process is still at work."""
     intent = read_intent(place.directory, place.task)
     if intent is None or is_held(items_directory(place.directory, place.task)):
@@ -276,7 +276,7 @@ def _settled(place: ReferenceLocation) -> tuple[str, ...]:
     return (f"an earlier command was killed before its change ({intent.action}) was complete: finished, with its line of history", *told)
 
 
-def _concluded(place: ReferenceLocation, intent: Intent) -> tuple[str, ...]:
+def _concluded(place: ReferenceLocation, intent: IntendedWrite) -> tuple[str, ...]:
     """When all is written: without the outcomes of old entries, unless another one names them. A failure of this is said, no more."""
     said: list[str] = []
     try:
@@ -290,7 +290,7 @@ def _concluded(place: ReferenceLocation, intent: Intent) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _drop_prepared(place: ReferenceLocation, intent: Intent) -> None:
+def _drop_prepared(place: ReferenceLocation, intent: IntendedWrite) -> None:
     """Without the outcomes that were made for a change that did not come about, and without the note of it."""
     if intent.made:
         with contextlib.suppress(SteelyardError, OSError):  # what stays behind is named by `references lint`

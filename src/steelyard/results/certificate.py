@@ -14,7 +14,7 @@ NOT_OFFERED = "not offered: "  # how families begin whose methods are taught or 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried(ResultPart):
+class CertifiedSetting(ResultPart):
     """What one setting of a claim showed, its many points reduced to a few numbers.
 
     least and most are the ends of the shares found, with their places and Monte Carlo standard errors (0: exact). `off` is how
@@ -48,7 +48,7 @@ class Tried(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held(ResultPart):
+class CertifiedClaim(ResultPart):
     """One claim held against its band. `faults` are sentences; none means that it holds."""
 
     ALSO = ("holds",)
@@ -69,7 +69,7 @@ class Held(ResultPart):
     mean_error: float
     width: float | None
     points: int
-    settings: tuple[Tried, ...]
+    settings: tuple[CertifiedSetting, ...]
     faults: tuple[str, ...] = ()
 
     @property
@@ -82,7 +82,7 @@ class Held(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preferred(ResultPart):
+class CertifiedPreference(ResultPart):
     """An alternative that beats the default somewhere, and why it is still not the default; no reason is a fault."""
 
     family: str
@@ -93,7 +93,7 @@ class Preferred(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Precise(ResultPart):
+class CertifiedPrecision(ResultPart):
     """The worst error of a closed form against many digits: relative to `to` (the value itself, or the width of the interval)."""
 
     ALSO = ("holds",)
@@ -123,9 +123,9 @@ class Certificate(Result):
     faults: tuple[str, ...] = ()
     coverage: Mapping[str, Any] | None = None
     size: Mapping[str, Any] | None = None
-    claims: tuple[Held, ...]
-    preferences: tuple[Preferred, ...] = ()
-    accuracy: tuple[Precise, ...] = ()
+    claims: tuple[CertifiedClaim, ...]
+    preferences: tuple[CertifiedPreference, ...] = ()
+    accuracy: tuple[CertifiedPrecision, ...] = ()
     accuracy_left_out: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     conclusion: str = ""

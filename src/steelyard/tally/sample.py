@@ -38,7 +38,7 @@ class SampleOptions(Protocol):
     def positive(self) -> str | None: ...
 
 
-class SaidBeside(Protocol):
+class CollectsWarnings(Protocol):
     """Where sentences about the counting go, which travel with the answer."""
 
     def extend(self, sentences: Iterable[str], /) -> None: ...
@@ -55,7 +55,7 @@ class Sample:
         self,
         items: Items,
         settings: SampleOptions,
-        warnings: SaidBeside,
+        warnings: CollectsWarnings,
         labels: Sequence[str] | None = None,
         needed: Collection[str] | None = None,
         beside: Items | None = None,

@@ -14,7 +14,7 @@ import pytest
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.asking import ask_all
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
-from steelyard.evaluate.models.callables import LATER, TABLE, Called
+from steelyard.evaluate.models.callables import LATER, TABLE, CallableModel
 from steelyard.evaluate.models.opening import model_of
 
 CHAT = ({"role": "user", "content": "hello"},)
@@ -305,6 +305,6 @@ def no_threads_left() -> Iterator[None]:
 
 
 def test_a_called_model_is_a_model() -> None:
-    model = Called(len, name="len", identity={"kind": "python"})
+    model = CallableModel(len, name="len", identity={"kind": "python"})
     assert (model.name, model.batch, model.concurrency, model.identity) == ("len", 1, 1, {"kind": "python"})
     assert model.ask([ask()])[0] == Answer(said=5, seconds=model.ask([ask()])[0].seconds) or model.ask([ask()])[0].said == 5

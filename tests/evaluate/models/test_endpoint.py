@@ -24,7 +24,7 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.endpoint import Endpoint, RateLimiter, RetryPolicy
 from steelyard.evaluate.models.http_client import Reply, Timeouts, TransportError
-from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, words_of
+from steelyard.evaluate.models.replies import ErrorReply, Unreadable, answer_in, words_of
 
 KEY = "sk-test-4711-do-not-show"
 QUICK = RetryPolicy(first=0.001)
@@ -529,7 +529,7 @@ def test_whatever_a_server_says_is_an_answer_or_a_known_failure(value: Any, api:
     for body in (value, {"choices": [value]}, {"choices": [{"message": value, "logprobs": value, "text": "x"}], "usage": value}):
         try:
             answer = answer_in(json.dumps(body).encode(), api=api, logprobs=True)
-        except (Unreadable, Said):
+        except (Unreadable, ErrorReply):
             continue
         assert isinstance(answer.said, str)
         assert answer.error is None
@@ -549,7 +549,7 @@ def test_what_json_allows_and_files_do_not() -> None:
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_json_are_unreadable(body: bytes) -> None:
-    with pytest.raises((Unreadable, Said)):
+    with pytest.raises((Unreadable, ErrorReply)):
         answer_in(b"{" + body, api="chat", logprobs=False)
     words = words_of(body)
     assert "\n" not in words

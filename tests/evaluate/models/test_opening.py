@@ -14,7 +14,7 @@ import pytest
 from cases import every
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Case
-from steelyard.evaluate.models.callables import Called
+from steelyard.evaluate.models.callables import CallableModel
 from steelyard.evaluate.models.command import CommandModel
 from steelyard.evaluate.models.opening import DOORS, default_name, model_of
 from steelyard.evaluate.models.predictions import Predictions
@@ -157,7 +157,7 @@ def test_objects() -> None:
     own = Own()
     assert model_of(own) is own
     function = model_of(len)
-    assert isinstance(function, Called)
+    assert isinstance(function, CallableModel)
     assert function.name == "builtins:len"
     assert function.ask([ASK])[0].said == 5
     for wrong in (None, 5, [1], {"a": 1}):

@@ -10,7 +10,7 @@ from scipy import stats
 
 from oracles import standard_errors
 from steelyard.infer.learning.learning_curve import (
-    Fit,
+    CurveFit,
     ends,
     fit_curves,
     fit_points,
@@ -197,12 +197,12 @@ def simulate(kind: str, seeds: int, a: float, b: float, c: float, trials: int) -
     return float(held[0] / trials), float(held[1] / trials)
 
 
-def fitted(kind: str, e: np.ndarray, rng: np.random.Generator) -> Fit:
+def fitted(kind: str, e: np.ndarray, rng: np.random.Generator) -> CurveFit:
     if kind == "curves":
         return fit_curves(TRAINED, e, None, draws=DRAWS, rng=rng)
     if kind == "with replacement":
         mean = rng.multinomial(len(e), np.full(len(e), 1 / len(e)), size=DRAWS) @ e / len(e)
-        return Fit(fit_power_law(TRAINED, e.mean(0)), fit_power_law(TRAINED, mean))
+        return CurveFit(fit_power_law(TRAINED, e.mean(0)), fit_power_law(TRAINED, mean))
     if kind == "shared test set, known":
         return fit_points(TRAINED, e[0], np.full(len(TRAINED), SHIFT**2), noise="shared", draws=DRAWS, rng=rng)
     return fit_points(TRAINED, e[0], None, draws=DRAWS, rng=rng)

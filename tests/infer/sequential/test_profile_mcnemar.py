@@ -14,7 +14,7 @@ import pytest
 from cases import every, seldom
 from coins import falls
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.profile_mcnemar import KAPPA, ProfileCourse, ProfileMcNemar, information_needed, pass_bound, profile
+from steelyard.infer.sequential.profile_mcnemar import KAPPA, ProfileBoundsPath, ProfileMcNemar, information_needed, pass_bound, profile
 from steelyard.infer.sequential.sequential_cost import along_courses, expected_items, profiles, spent_by
 from steelyard.infer.sequential.spending import spent
 
@@ -116,7 +116,7 @@ def test_bounds_are_those_of_a_table_of_fractions(seed: int, binding: bool) -> N
             strict=True,
         )
     )
-    last, rule, found = bool(seed % 2), ProfileCourse(theta, alpha, beta, step, binding), []
+    last, rule, found = bool(seed % 2), ProfileBoundsPath(theta, alpha, beta, step, binding), []
     for place, (n, d) in enumerate(course):
         look = rule.look(n, d, last and place == len(course) - 1)
         found.append((look.n, look.upper, look.lower, look.alpha_spent))
@@ -176,7 +176,7 @@ def test_many_courses_at_once_are_those_one_by_one(step: int, binding: bool, ava
         available=available,
         binding=binding,  # type: ignore[arg-type]
     )
-    course, alive = ProfileCourse(theta, 0.05, 0.2, step, binding), {0: 1.0}
+    course, alive = ProfileBoundsPath(theta, 0.05, 0.2, step, binding), {0: 1.0}
     n = disagreements = 0
     up = down = items = 0.0
     for more in steps:

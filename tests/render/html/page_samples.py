@@ -9,7 +9,7 @@ from typing import Any
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
 from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
-from steelyard.results.certificate import Certificate, Held, Precise, Preferred, Tried
+from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
@@ -59,7 +59,7 @@ SERIES = {
     "changes": [CHANGE, {**CHANGE, "old": 26.48, "new": 26.0}],
 }
 
-TRIED = Tried(
+TRIED = CertifiedSetting(
     setting="n=5",
     points=1000,
     least=0.8347,
@@ -73,7 +73,7 @@ TRIED = Tried(
     off=0.004,
     width=0.558,
 )
-CLAIM = Held(
+CLAIM = CertifiedClaim(
     name="a proportion: coverage of wilson",
     family="a proportion",
     method="wilson",
@@ -278,8 +278,10 @@ def samples() -> dict[str, Any]:
             grid="quick",
             seed=0,
             claims=(CLAIM, sy_replace(CLAIM, name="a proportion: coverage of wald", method="wald", default=False, faults=("too low.",))),
-            preferences=(Preferred(family="a proportion", default="wilson", alternative="wald", advantages=("is narrower",), reason=None),),
-            accuracy=(Precise(name="accuracy: wilson", worst=5e-15, worst_at="1/1319", limit=1e-12, cases=420),),
+            preferences=(
+                CertifiedPreference(family="a proportion", default="wilson", alternative="wald", advantages=("is narrower",), reason=None),
+            ),
+            accuracy=(CertifiedPrecision(name="accuracy: wilson", worst=5e-15, worst_at="1/1319", limit=1e-12, cases=420),),
             coverage={"claim": CLAIM.name, "worst": 0.8347, "at": "n=5 p=0.0355", "error": 0.0, "claimed": 0.83},
             faults=("too low.",),
             conclusion="1 fault: too low.",

@@ -368,7 +368,7 @@ class Asking(Iterator[tuple[Ask, Answer]]):
         waiting: list[Batch] = [[] for _ in self._pools]
         for _ in range(free):
             ask = next(self._asks, _NO_MORE)
-            if isinstance(ask, _NoMore):
+            if isinstance(ask, _NothingLeft):
                 self._exhausted = True
                 break
             if ask is None:  # held back: whoever asked for these answers takes them first
@@ -478,8 +478,8 @@ def _nothing() -> None:
     pass
 
 
-class _NoMore:
+class _NothingLeft:
     pass
 
 
-_NO_MORE = _NoMore()
+_NO_MORE = _NothingLeft()

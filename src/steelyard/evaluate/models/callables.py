@@ -37,7 +37,7 @@ LATER = 16  # async calls at once, if nobody says
 REACTS = 2.0  # seconds in which an event loop must react
 
 
-class Called:
+class CallableModel:
     """A `Model` (evaluate/asking/asks.py) that is a function: sync or async, one input or a list of them."""
 
     def __init__(

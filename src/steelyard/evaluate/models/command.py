@@ -38,7 +38,7 @@ REMEMBERED = 5  # last lines of standard error that a message may quote
 GRACE = 5.0  # seconds between closing its input, asking it to end, and ending it
 
 
-class Silent(Exception):
+class SilentTooLong(Exception):
     """Nothing was written for too long."""
 
 
@@ -82,13 +82,13 @@ class Process:
         self._to_write.put(data)
 
     def read(self, timeout: float) -> bytes | None:
-        """The next line; None when the program has closed its output. `Silent` if nothing comes in time."""
+        """The next line; None when the program has closed its output. `SilentTooLong` if nothing comes in time."""
         if self._over:
             return None
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty:
-            raise Silent from None
+            raise SilentTooLong from None
         if line is None:
             self._over = True
         if isinstance(line, SourceError):
@@ -234,7 +234,7 @@ class CommandModel:
             while waiting:
                 try:
                     line = process.read(self.timeout)
-                except Silent:
+                except SilentTooLong:
                     lost = self._gone(process, f"timeout: silent for {self.timeout:g} seconds", hung=True)
                     break
                 if line is None:

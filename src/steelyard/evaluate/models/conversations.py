@@ -38,7 +38,7 @@ class RunEnded(Exception):
     """The run ends: what waits for its turn or for a retry is not to be asked any more."""
 
 
-class Turns(Protocol):
+class TurnLimiter(Protocol):
     """Who may ask now: the rate limiter of an endpoint."""
 
     def try_enter(self) -> tuple[int | None, float]:
@@ -56,7 +56,7 @@ class Conversations:
         self,
         steps: Callable[[Ask], Steps],
         client: HttpClient,
-        turns: Turns,
+        turns: TurnLimiter,
         path: str,
         headers: Mapping[str, str],
         most: int,

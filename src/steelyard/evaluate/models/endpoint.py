@@ -22,7 +22,7 @@ from steelyard.evaluate.asking.plain import without_secrets
 from steelyard.evaluate.models.address import PATHS, address, credentials, is_loopback, shown
 from steelyard.evaluate.models.conversations import Arrived, Conversations, RunEnded, Steps, Wanted
 from steelyard.evaluate.models.http_client import HttpClient, Timeouts
-from steelyard.evaluate.models.replies import Said, Unreadable, answer_in, code_of, of_prompt, words_of
+from steelyard.evaluate.models.replies import ErrorReply, Unreadable, answer_in, code_of, of_prompt, words_of
 from steelyard.evaluate.models.response import Reason, Reply, TransportError
 from steelyard.redaction import redact, redact_bytes, remember
 from steelyard.version import __version__
@@ -431,7 +431,7 @@ class Endpoint:
         try:
             asked_for = self.of_input or self.logprobs is not None
             answer = answer_in(reply.body, api=self.api, logprobs=asked_for, attempts=attempt, seconds=took)
-        except Said as said:
+        except ErrorReply as said:
             return self._refused(reply, said.status or 500, turn)
         except Unreadable as fault:
             return self._fault("unreadable", f"unreadable answer: {fault}", again=True)

@@ -158,7 +158,7 @@ def _from_object(
     concurrency: int | None,
     of_input: bool,
 ) -> Model:
-    from steelyard.evaluate.models.callables import Called, Estimator
+    from steelyard.evaluate.models.callables import CallableModel, Estimator
 
     if isinstance(given, type):
         given = _made(given, name)
@@ -178,7 +178,7 @@ def _from_object(
         if callable(call):
             told = {**identity, "sampling": dict(sampling or {})}
             asked: dict[str, Any] = {"batch": batch, "concurrency": concurrency, "of_input": of_input}
-            return Called(call, name=name, identity=told, keywords=sampling, unwrap=True, **asked)
+            return CallableModel(call, name=name, identity=told, keywords=sampling, unwrap=True, **asked)
     if callable(getattr(given, "predict", None)) and not callable(given):
         if of_input:
             raise UsageError(
@@ -189,7 +189,7 @@ def _from_object(
         settings = {"settings": repr(given)[:2000]} if hasattr(given, "get_params") else {}
         return Estimator(given, name=name, identity={**identity, **settings}, batch=batch, concurrency=concurrency)
     if callable(given):
-        return Called(given, name=name, identity=identity, batch=batch, concurrency=concurrency, of_input=of_input)
+        return CallableModel(given, name=name, identity=identity, batch=batch, concurrency=concurrency, of_input=of_input)
     raise UsageError(
         f"cannot ask {name}",
         got=with_article(type(given).__name__),

@@ -16,7 +16,7 @@ class Unreadable(Exception):
     """A reply with status 200 that holds no answer: not JSON, or without what every answer has. It may come right when asked again."""
 
 
-class Said(Exception):
+class ErrorReply(Exception):
     """A reply with status 200 that is an error all the same, as relays write it."""
 
     def __init__(self, status: int | None, words: str, code: str) -> None:
@@ -32,7 +32,7 @@ def answer_in(body: bytes, *, api: str, logprobs: bool, attempts: int = 1, secon
     """
     reply = _parsed(body)
     if reply.get("error"):
-        raise Said(_whole(_mapping(reply["error"]).get("code")), words_of(body), code_of(body))
+        raise ErrorReply(_whole(_mapping(reply["error"]).get("code")), words_of(body), code_of(body))
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Unreadable("no choices")

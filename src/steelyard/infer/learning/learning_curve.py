@@ -132,7 +132,7 @@ def ends(values: npt.ArrayLike, confidence_level: float = 0.95, side: str = "two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class CurveFit:
     """A learning curve and what other data might have given; `redrawn` is None where there is no noise to judge by."""
 
     law: PowerLaws
@@ -170,7 +170,7 @@ class Fit:
 
 def fit_curves(
     sizes: npt.ArrayLike, errors: npt.ArrayLike, variances: npt.ArrayLike | None, *, draws: int, rng: np.random.Generator
-) -> Fit:
+) -> CurveFit:
     """Several curves, one row per seed: the fit of their mean, and of `draws` mean curves that other seeds might have given.
 
     variances: of one seed's error at each size; None takes the smoothed spread of the seeds, or equal ones. Coverage of the
@@ -190,8 +190,8 @@ def fit_curves(
     weights = many if v is None else many / v
     law = fit_power_law(sizes, mean, weights)
     if not np.nanmax(np.abs(e - mean)) > 1e-12 * np.nanmax(np.abs(e)):
-        return Fit(law, None)
-    return Fit(law, fit_power_law(sizes, redraw_curves(e, draws, rng), weights))
+        return CurveFit(law, None)
+    return CurveFit(law, fit_power_law(sizes, redraw_curves(e, draws, rng), weights))
 
 
 def fit_points(
@@ -202,7 +202,7 @@ def fit_points(
     noise: str = "residuals",
     draws: int,
     rng: np.random.Generator,
-) -> Fit:
+) -> CurveFit:
     """One curve, or points without curves: the fit, and those of `draws` sets of points with fresh noise.
 
     variances: of each point; None: all alike. noise: see `redraw_points`; residuals have points - 3 degrees of freedom. The
@@ -222,9 +222,9 @@ def fit_points(
     fitted = np.array([float(law.error(n)[0]) for n in np.asarray(sizes, float).tolist()])
     misfit = float(np.sum((e - fitted) ** 2 / v))
     if noise == "residuals" and not np.abs(e - fitted).max() > 1e-9 * np.abs(e).max():
-        return Fit(law, None)
+        return CurveFit(law, None)
     redrawn = redraw_points(fitted, v, misfit, len(e) - 3, draws, rng, noise=noise)
-    return Fit(law, fit_power_law(sizes, redrawn, 1 / v))
+    return CurveFit(law, fit_power_law(sizes, redrawn, 1 / v))
 
 
 # ---- the power law ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from steelyard.infer.planning.information_bound import bound_of_answers, bound_o
 from steelyard.infer.planning.stored_answers import PLACES, StoredAnswers, binned
 from steelyard.infer.sequential.candidates import simulated_candidates
 from steelyard.infer.sequential.el_cost import Law, expected_ends, operating
-from steelyard.infer.sequential.sequential_cost import Operating, expected_items
+from steelyard.infer.sequential.sequential_cost import OperatingCharacteristics, expected_items
 from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
 from steelyard.late_dataclass import dataclass
 
@@ -35,8 +35,8 @@ class RunDesign:
     design: str
     rule: str
     strata: WaveringStrata | None
-    healthy: Operating
-    dropped: Mapping[str, Operating]
+    healthy: OperatingCharacteristics
+    dropped: Mapping[str, OperatingCharacteristics]
     bound: tuple[float, float] | None
     pool: int | None
     reach: int | None
@@ -47,12 +47,12 @@ class RunDesign:
         return self.healthy.regression
 
     @property
-    def usual(self) -> Operating:
+    def usual(self) -> OperatingCharacteristics:
         """The drop where it is most likely to be: in proportion to what there is to lose."""
         return next(iter(self.dropped.values()))
 
     @property
-    def dearest(self) -> Operating:
+    def dearest(self) -> OperatingCharacteristics:
         """The place of the drop that takes most calls on average."""
         return max(self.dropped.values(), key=lambda ends: ends.items)
 
@@ -78,7 +78,7 @@ def one_answer(
     (100.0, True, [69, 146])
     """
 
-    def ended(drop: float) -> Operating:
+    def ended(drop: float) -> OperatingCharacteristics:
         if not margin:
             return expected_items(theta, churn, drop, alpha, beta, batch=step, available=pool, binding=binding, paths=paths)
         law = ((-1.0, churn / 2 + drop), (0.0, 1 - churn - drop), (1.0, churn / 2))
@@ -122,7 +122,7 @@ def candidates_beside(
     items = POOL_OF_CANDIDATES if pool is None else pool
     runs = max(FEWEST_RUNS, candidates_in_all // candidates)
 
-    def ended(broken: bool) -> Operating:
+    def ended(broken: bool) -> OperatingCharacteristics:
         calls, decided = np.zeros(runs, np.int64), np.zeros((runs, 3), bool)
         for place in range(runs):
             ends, asked = simulated_candidates(
@@ -181,7 +181,7 @@ def answers_on_record(
     share = 1.0 if k is None else min(1.0, 1 / float(k[np.array(items.share) > 0].max()))
     known = pool if reach is None else reach
 
-    def ended(law: Law) -> Operating:
+    def ended(law: Law) -> OperatingCharacteristics:
         within = 1.0 if reach is not None or pool is None else share
         sure = {"margin": margin, "batch": step, "ends": ends}
         return expected_ends(theta, law, alpha, beta, **sure, available=known, reach=within, runs=runs, seed=seed)
@@ -271,7 +271,7 @@ def scores_on_record(
     evenly = [(max(-1.0, value - theta / width), p, each) for value, p, each in healthy]
     known = pool if reach is None else reach
 
-    def ended(law: list[tuple[float, float, float]]) -> Operating:
+    def ended(law: list[tuple[float, float, float]]) -> OperatingCharacteristics:
         """Of a law of (difference, share of the pool, k of its items): an item is asked k times as often, and its difference is over k."""
         asked = sum(p * each for _, p, each in law)
         return expected_ends(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from steelyard.infer.normal import wilson
 from steelyard.infer.posterior.beta import find_root
 from steelyard.infer.sequential.brownian import Paths
-from steelyard.infer.sequential.sequential_binomial import Law
+from steelyard.infer.sequential.sequential_binomial import LossDistribution
 from steelyard.late_dataclass import dataclass
 
 NARROWEST = 1e-9  # from the ends of 0..1: a share of losses is searched between them
@@ -78,7 +78,7 @@ def share_after(looks: Sequence[tuple[int, int, int]], lost: int, alpha: float =
 
 def _farther(looks: Sequence[tuple[int, int, int]], lost: int, share: float) -> tuple[float, float]:
     """P(farther up the order than this run) and P(just as far)."""
-    law, up, tossed = Law(), 0.0, 0
+    law, up, tossed = LossDistribution(), 0.0, 0
     for disagreements, lower, upper in looks[:-1]:
         law.toss(disagreements - tossed, share)
         tossed = disagreements

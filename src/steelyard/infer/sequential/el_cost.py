@@ -12,7 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.infer.sequential.el_sprt import PASS_EXTRA, SETTLED, EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.empirical_likelihood import INSIDE
 from steelyard.infer.sequential.profile_mcnemar import FEW, MOST_OVERSHOOT, OVERSHOOT, level_needed
-from steelyard.infer.sequential.sequential_cost import SHARES, Operating
+from steelyard.infer.sequential.sequential_cost import SHARES, OperatingCharacteristics
 from steelyard.infer.sequential.sequential_mcnemar import PRIOR_DISAGREEMENTS, PRIOR_ITEMS
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ def expected_ends(
     reach: float = 1.0,
     runs: int = 1000,
     seed: int = 0,
-) -> Operating:
+) -> OperatingCharacteristics:
     """Mean items and decisions of the empirical-likelihood rule where differences in `ends` follow this law of a few values.
 
     Formula: counts of the values are drawn batch by batch for all runs at once; bounds and Lambda are those of the rule. Of
@@ -77,12 +77,12 @@ def expected_ends(
     return operating(items, decided)
 
 
-def operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> Operating:
+def operating(items: IntArray, decided: npt.NDArray[np.bool_]) -> OperatingCharacteristics:
     """Runs that have ended, counted."""
     runs = len(items)
     regression, passed, exhausted = decided.mean(axis=0).tolist()
     items_90, at_most = (int(np.sort(items)[math.ceil(share * runs) - 1]) for share in SHARES)
-    return Operating(
+    return OperatingCharacteristics(
         items=float(items.mean()),
         items_error=float(items.std(ddof=1)) / math.sqrt(runs),
         regression=regression,

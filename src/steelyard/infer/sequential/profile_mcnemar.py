@@ -18,7 +18,7 @@ import numpy.typing as npt
 from steelyard.errors import UsageError
 from steelyard.infer.normal import STANDARD
 from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
-from steelyard.infer.sequential.sequential_binomial import Law
+from steelyard.infer.sequential.sequential_binomial import LossDistribution
 from steelyard.infer.sequential.sequential_mcnemar import (
     ENDS,
     PRIOR_DISAGREEMENTS,
@@ -90,7 +90,7 @@ def information_needed(theta: float, alpha: float, beta: float, kappa: float = K
     return kappa * ((STANDARD.inv_cdf(min(alpha, USUAL_ALPHA)) + STANDARD.inv_cdf(min(beta, USUAL_BETA))) / theta) ** 2
 
 
-class ProfileCourse:
+class ProfileBoundsPath:
     """The bounds along one course of (n, disagreements); what the losses are plays no part in them."""
 
     __slots__ = ("alpha", "beta", "binding", "information", "law", "lower", "needed", "spent", "step", "theta", "tossed")
@@ -98,7 +98,7 @@ class ProfileCourse:
     def __init__(self, theta: float, alpha: float, beta: float, step: int, binding: bool) -> None:
         self.theta, self.alpha, self.beta, self.step, self.binding = theta, alpha, beta, step, binding
         self.information = information_needed(theta, alpha, beta)
-        self.law = Law()
+        self.law = LossDistribution()
         self.tossed, self.spent, self.lower, self.needed = 0, 0.0, -1, math.inf
 
     def look(self, n: int, disagreements: int, last: bool) -> Look:
@@ -153,7 +153,7 @@ class ProfileMcNemar:
         self.theta, self.alpha, self.beta, self.step, self.binding = check_theta(theta), alpha, beta, step, binding
         self.decision, self.alpha_spent = "continue", 0.0
         self.pass_level: float | None = 1 - beta
-        self._course = ProfileCourse(self.theta, alpha, beta, step, binding)
+        self._course = ProfileBoundsPath(self.theta, alpha, beta, step, binding)
         self._history: list[tuple[int, int, int]] = []
         self._facts: list[Mapping[str, Any]] = []
         self._counts = (0, 0, 0)

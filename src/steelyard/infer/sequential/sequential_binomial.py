@@ -12,7 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 NOTHING = 1e-30  # of the largest term: what is smaller is not carried on
 
 
-class Law:
+class LossDistribution:
     """The law of the losses among the runs that go on: mass[i] is the probability of start + i losses."""
 
     __slots__ = ("mass", "start")

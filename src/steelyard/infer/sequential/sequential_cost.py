@@ -19,13 +19,13 @@ from steelyard.infer.sequential.profile_mcnemar import (
     information_needed,
     level_needed,
 )
-from steelyard.infer.sequential.sequential_binomial import Law
+from steelyard.infer.sequential.sequential_binomial import LossDistribution
 from steelyard.infer.sequential.sequential_mcnemar import (
     ALPHA_SPENDING,
     BETA_SPENDING,
     PRIOR_DISAGREEMENTS,
     PRIOR_ITEMS,
-    Course,
+    BoundsPath,
     check_theta,
     information_for,
     items_at_most,
@@ -45,7 +45,7 @@ SHARES = (0.9, 0.999)  # of the runs that have ended by the numbers of items tha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operating:
+class OperatingCharacteristics:
     """What a sequential design costs and decides: mean items, and the shares of runs that end in each way.
 
     `items_error` and `regression_error` are Monte Carlo standard errors: the courses of n and D are drawn, what the
@@ -79,7 +79,7 @@ def expected_items(
     paths: int = 500,
     seed: int = 0,
     every_look: bool = False,
-) -> Operating:
+) -> OperatingCharacteristics:
     """Mean items and decisions of a sequential McNemar test when the candidate truly lost `drop`.
 
     rule: profile-mcnemar, or mcnemar with its number of `looks`. `discordance` is the share of items on which two healthy runs
@@ -116,7 +116,7 @@ def expected_items(
     step = batch if every_look else step
     rng = np.random.Generator(np.random.PCG64(seed))
     if rule == "mcnemar":
-        found = _one_by_one([Course(boundaries, information) for _ in range(courses)], rng, rate, share, step, available)
+        found = _one_by_one([BoundsPath(boundaries, information) for _ in range(courses)], rng, rate, share, step, available)
     else:
         found = along_courses(
             theta, alpha, beta, rate=rate, share=share, step=step, courses=courses, rng=rng, available=available, binding=binding
@@ -125,7 +125,7 @@ def expected_items(
     items_90, at_most = (step * (1 + int(np.searchsorted(by, part - ROUNDING))) for part in SHARES)
     ends = np.column_stack([found.items, found.regression, found.passed, found.exhausted])
     mean, error = ends.mean(axis=0), ends.std(axis=0, ddof=1) / math.sqrt(courses)
-    return Operating(
+    return OperatingCharacteristics(
         items=float(mean[0]),
         items_error=float(error[0]),
         regression=float(mean[1]),
@@ -138,14 +138,16 @@ def expected_items(
     )
 
 
-def _one_by_one(courses: list[Course], rng: np.random.Generator, rate: float, share: float, step: int, available: int | None) -> Courses:
+def _one_by_one(
+    courses: list[BoundsPath], rng: np.random.Generator, rate: float, share: float, step: int, available: int | None
+) -> PathEnds:
     """Each course by itself."""
     drawn = [_along(course, rng, rate, share, step, available) for course in courses]
     stopped = np.zeros(max(len(one.stopped) for one in drawn))
     for one in drawn:
         stopped[: len(one.stopped)] += np.array(one.stopped) / len(drawn)
     ends = np.array([one.end for one in drawn])
-    return Courses(ends[:, 0], ends[:, 1], ends[:, 2], ends[:, 3], stopped)
+    return PathEnds(ends[:, 0], ends[:, 1], ends[:, 2], ends[:, 3], stopped)
 
 
 def _effort(longest: int, rate: float, batch: int, paths: int) -> tuple[int, int]:
@@ -168,16 +170,16 @@ def _effort(longest: int, rate: float, batch: int, paths: int) -> tuple[int, int
 
 
 @dataclass(frozen=True, slots=True)
-class _Along:
+class _PathEnd:
     """One course: mean items at the stop and the shares of regression, pass and exhausted; the share that stops at each look."""
 
     end: tuple[float, float, float, float]
     stopped: list[float]
 
 
-def _along(course: Course, rng: np.random.Generator, rate: float, share: float, batch: int, available: int | None) -> _Along:
+def _along(course: BoundsPath, rng: np.random.Generator, rate: float, share: float, batch: int, available: int | None) -> _PathEnd:
     """One drawn course of disagreements, with the exact law of the losses along it."""
-    law = Law()
+    law = LossDistribution()
     n = disagreements = tossed = 0
     items = up = down = 0.0
     stopped: list[float] = []
@@ -198,14 +200,14 @@ def _along(course: Course, rng: np.random.Generator, rate: float, share: float, 
         ended = n == available or look.complete or rest < NOTHING_LEFT
         stopped.append(alarm + give_up + (rest if ended else 0.0))
         if ended:
-            return _Along((items + n * rest, up, down, rest if n == available else 0.0), stopped)
+            return _PathEnd((items + n * rest, up, down, rest if n == available else 0.0), stopped)
 
 
 # ---- many courses of the profile-likelihood test at once -------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Courses:
+class PathEnds:
     """For each course the mean items at the stop and the shares of regression, pass and exhausted; by look the share that stops."""
 
     items: FloatArray
@@ -241,10 +243,10 @@ def along_courses(
     rng: np.random.Generator,
     available: int | None = None,
     binding: bool = True,
-) -> Courses:
+) -> PathEnds:
     """Draw courses on which a share `rate` of the items disagrees, each disagreement a loss with probability `share`.
 
-    The bounds are those of `ProfileCourse`, worked out for all courses together; a test holds the two against each other.
+    The bounds are those of `ProfileBoundsPath`, worked out for all courses together; a test holds the two against each other.
     Reference: McNemar1947.
     """
     state = _State(courses, share)
@@ -274,7 +276,7 @@ def along_courses(
         found[row, 3] += left if last else 0.0
         stopped.append(float((up + down + left).sum()) / courses)
         state.go_on(~over)
-    return Courses(found[:, 0], found[:, 1], found[:, 2], found[:, 3], np.array(stopped))
+    return PathEnds(found[:, 0], found[:, 1], found[:, 2], found[:, 3], np.array(stopped))
 
 
 def spent_by(time: FloatArray) -> FloatArray:

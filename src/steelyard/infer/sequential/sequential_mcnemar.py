@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.infer.sequential.sequential_binomial import Law
+from steelyard.infer.sequential.sequential_binomial import LossDistribution
 from steelyard.infer.sequential.spending import Boundaries, design, spent
 from steelyard.late_dataclass import dataclass
 
@@ -65,7 +65,7 @@ class SequentialMcNemar:
         self.information = information_for(theta, self.boundaries)
         self.decision = "continue"
         self.history: tuple[Look, ...] = ()
-        self._course = Course(self.boundaries, self.information)
+        self._course = BoundsPath(self.boundaries, self.information)
         self._seen = (0, 0, 0)
 
     def look(self, n: int, lost: int, gained: int, last: bool = False) -> str:
@@ -119,7 +119,7 @@ class SequentialMcNemar:
             )
 
 
-class Course:
+class BoundsPath:
     """The bounds along one course of (n, disagreements); what the losses are plays no part in them."""
 
     __slots__ = ("boundaries", "information", "k", "law", "spent", "tossed")
@@ -127,7 +127,7 @@ class Course:
     def __init__(self, boundaries: Boundaries, information: float) -> None:
         self.boundaries, self.information = boundaries, information
         self.k = 0  # looks of the design that have been passed
-        self.law = Law()
+        self.law = LossDistribution()
         self.tossed, self.spent = 0, 0.0
 
     def look(self, n: int, disagreements: int, last: bool) -> Look | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import PAGE, TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage import grouped, means, paired_scores, ranking, tables
 from steelyard.proof.simulation import DRAWS, Draw, Study, Truth, at_most_of, default_of, runs_of, simulated
 from steelyard.results.measurement import Interval
@@ -17,7 +17,7 @@ MEANS: tuple[Setting, ...] = tuple(
     {"scores": law, "n": n} for law, n in (("Beta(8,2)", 20), ("95% ones", 100), ("90% zeros", 50), ("Beta(8,2)", 100), ("95% ones", 500))
 )
 DRAWN = f"; {DRAWS} draws"
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "a lower bound of a mean of bounded scores": {
         "bounded-mean": ("never covers less than it says here", Band(low=0.95)),
         "t": ("covers 0.87 where few items are off one end", Band(low=0.855, fails=0.94, mean_low=0.9)),

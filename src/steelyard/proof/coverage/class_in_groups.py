@@ -13,7 +13,7 @@ from steelyard.estimate.table_rows import table_row
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage.group_sizes import AREA
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial
@@ -29,7 +29,7 @@ GROUPS, SIZE, POSITIVE = 30, 10, 5  # groups, their items, and how many of these
 RECALL, FALSE_POSITIVES = 0.8, 0.1
 SETTINGS: tuple[Setting, ...] = tuple({"with positives": k, "likeness": r} for k, r in ((8, 0.3), (5, 0.3), (15, 0.6), (30, 0.3), (5, 0.6)))
 FEWER: tuple[Setting, ...] = tuple({"with positives": k, "likeness": 0.3} for k in (1, 3))
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "recall": {"wilson": ("covers 0.95 or more, 0.99 where few groups have positives", Band(low=0.94, mean_low=0.96))},
     "F1": {"wilson": ("covers 0.95 or more, nearly always where few groups have positives", Band(low=0.94, mean_low=0.96))},
     "AUC": {"delong-wilson": ("covers 0.95 or more", Band(low=0.94, mean_low=0.955))},

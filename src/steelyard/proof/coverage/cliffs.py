@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.coverage.means import Draw, mostly, of_mean
 from steelyard.proof.simulation import Study, at_most_of, default_of, runs_of, simulated
 
@@ -42,7 +42,7 @@ SIZES = (10, 24, 25, 40, 60, 100, 200, 400)
 FULL: tuple[Setting, ...] = tuple({"scores": law, "n": n} for law in LAWS for n in SIZES)
 QUICK: tuple[Setting, ...] = tuple({"scores": law, "n": n} for law, n in (("98% at 0.95, 2% zeros", 25), ("around 0.9, 5% zeros", 10)))
 FAMILY = "a mean of bounded scores, around 25 items"
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "two": {
         "bounded-mean": ("covers 0.95 or more", Band(low=0.94, mean_low=0.97)),
         "t": ("covers 0.4 with 10 items of which one in twenty is a failure, though Wilson answers where none differs", Band(fails=0.5)),

@@ -12,7 +12,7 @@ from steelyard.estimate.rows import rows_of_sample
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -107,7 +107,7 @@ QUANTITIES = {
     "perplexity": Quantity("perplexity", tokens, lambda s: math.exp(LOSS), SIZES),
     "AUC of groups": Quantity("auc", grouped_scores, grouped_area, tuple({"groups": g} for g in (20, 50, 10, 200))),
 }
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "a proportion of weighted items": {
         "wilson": ("covers 0.945 or more", Band(low=0.94, mean_low=0.945)),
         "delta": ("covers 0.865 with 20 items", Band(low=0.855, fails=0.95, mean_low=0.9)),

@@ -15,7 +15,7 @@ from steelyard.infer.paired.delong import AucPair, delong_pair, delong_unpaired
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import PAGE, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import PAGE, TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage import ranking
 from steelyard.proof.simulation import Study, at_most_of, default_of, runs_of, simulated
 from steelyard.proof.trials import Trial, alike, significant
@@ -56,19 +56,19 @@ LAWS: tuple[Setting, ...] = (
 )
 ON_QUICK = 3
 
-OF_AREA: dict[str, Said] = {
+OF_AREA: dict[str, BandText] = {
     RULE: ("covers 0.95 or more, with two positives too", Band(low=0.945, mean_low=0.975)),
     PLAIN: ("covers 0.75 with few positives or an AUC near 1", Band(low=0.7, fails=0.88, mean_low=0.85)),
 }
-OF_LOWER: dict[str, Said] = {
+OF_LOWER: dict[str, BandText] = {
     RULE: ("covers 0.935 or more", Band(low=0.935, mean_low=0.97)),
     PLAIN: ("covers 0.72 with few positives or an AUC near 1", Band(low=0.67, fails=0.88, mean_low=0.8)),
 }
-OF_PRECISION: dict[str, Said] = {
+OF_PRECISION: dict[str, BandText] = {
     "delta-wilson": ("covers 0.98 or more, with two positives too", Band(low=0.965, mean_low=0.975)),
     "delta": ("covers 0.91 where few items are ranked wrongly", Band(low=0.9, mean_low=0.94)),
 }
-OF_LOWER_PRECISION: dict[str, Said] = {
+OF_LOWER_PRECISION: dict[str, BandText] = {
     "delta-wilson": ("covers 0.96 or more", Band(low=0.94, mean_low=0.965)),
     "delta": ("covers 0.88 where few items are ranked wrongly", Band(low=0.84, mean_low=0.94)),
 }
@@ -172,7 +172,7 @@ PAIRS: tuple[Setting, ...] = tuple(
         (3, 97, 0.95, 0.9, "positives twice", "positives twice"),
     )
 )
-OF_PAIRS: dict[str, dict[str, Said]] = {
+OF_PAIRS: dict[str, dict[str, BandText]] = {
     "a paired difference of AUCs, few positives": {
         RULE: ("covers 0.965 or more", Band(low=0.935, mean_low=0.965)),
         PLAIN: ("covers 0.71 where a system with few positives is nearly perfect", Band(low=0.66, fails=0.8, mean_low=0.7)),

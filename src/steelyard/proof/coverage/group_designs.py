@@ -15,7 +15,7 @@ from steelyard.infer.paired.delong import delong_pair
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import LEVEL, PAGE, TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage.group_sizes import asked_for, compared
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -26,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 RATIOS: tuple[Setting, ...] = tuple({"groups": groups, "likeness": r} for groups, r in ((20, 0.1), (10, 0.3), (50, 0.3), (200, 0.1)))
-OF_RATIOS: dict[str, Said] = {
+OF_RATIOS: dict[str, BandText] = {
     "delta": ("covers 0.94 with 20 groups that are a little alike, 0.85 with ten that are much alike", Band(low=0.84, mean_low=0.9)),
     "percentile": (f"covers 0.9 with 20 groups, 0.8 with ten that are much alike; {DRAWS} draws", Band(low=0.78, fails=0.85)),
     "bca": (f"covers 0.9 with 20 groups, 0.82 with ten that are much alike; {DRAWS} draws", Band(low=0.8, fails=0.86)),
@@ -36,7 +36,7 @@ SKEWED: tuple[Setting, ...] = tuple(
     {"groups": groups, "items": items, "together": together}
     for groups, items, together in ((20, 20, 0.3), (10, 5, 0.0), (10, 20, 0.3), (30, 10, 0.3), (50, 10, 0.3))
 )
-OF_SKEWED: dict[str, Said] = {
+OF_SKEWED: dict[str, BandText] = {
     "t": (
         "covers 0.85 to 0.9 where rare items lose all together with their group; a warning says where groups are few for that",
         Band(low=0.84, fails=0.9),
@@ -46,7 +46,7 @@ OF_SKEWED: dict[str, Said] = {
 TWO_AREAS: tuple[Setting, ...] = tuple(
     {"positives": p, "baseline": a, "candidate": b} for p, a, b in ((15, 0.97, 0.9), (30, 0.95, 0.95), (15, 0.9, 0.9), (60, 0.8, 0.8))
 )
-OF_AREAS: dict[str, Said] = {
+OF_AREAS: dict[str, BandText] = {
     "delong-wilson": ("covers 0.96 or more", Band(low=0.955)),
     "delong": ("covers 0.89 where one system misses more of a few positives", Band(low=0.87, fails=0.92)),
 }

@@ -16,7 +16,7 @@ from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.proof.claims import ALPHA, LEVEL, PAGE, TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import ALPHA, LEVEL, PAGE, TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage import grouped
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
@@ -92,7 +92,7 @@ SHARES = _at(
     ("largest 40%", 0.6, 0.9),
     ("4 of 60, 30 of 2", 0.6, 0.8),
 )
-OF_SHARES: dict[str, Said] = {
+OF_SHARES: dict[str, BandText] = {
     "wilson": ("covers what it promises, whatever the sizes of the groups", Band(low=0.945, mean_low=0.95)),
     "delta": ("covers far less where most answers are right", Band(low=0.6, fails=0.9)),
 }
@@ -112,7 +112,7 @@ def shares(setting: Setting, rng: np.random.Generator) -> tuple[FloatArray, Floa
 # ---- macro F1, AUC ---------------------------------------------------------------------------------------------------------------
 
 TABLES = tuple({"sizes": sizes, "table": "three classes"} for sizes in ("largest 30%", "25 by Zipf", "30 of 10", "largest 40%"))
-OF_TABLES: dict[str, Said] = {
+OF_TABLES: dict[str, BandText] = {
     "delta": ("covers what it promises, more where a group is large", Band(low=0.925)),
     "percentile": ("covers less where a group holds a third of the items", Band(low=0.75, fails=0.92)),
 }
@@ -148,7 +148,7 @@ RANKS = _at(
     ("largest 40%", 0.6),
     names=("sizes", "likeness"),
 )
-OF_RANKS: dict[str, Said] = {"delong": ("covers what it promises, more where a group is large", Band(low=0.93, mean_low=0.945))}
+OF_RANKS: dict[str, BandText] = {"delong": ("covers what it promises, more where a group is large", Band(low=0.93, mean_low=0.945))}
 AREA = 0.8413447460685429  # of two normal laws that lie sqrt(2) apart: P(Z < 1)
 
 
@@ -185,7 +185,7 @@ DIFFERENCES = _at(
     ("4 of 60, 30 of 2", 0.7, 0.3, 0.1),
     names=LOST_GAINED,
 )
-OF_DIFFERENCES: dict[str, Said] = {
+OF_DIFFERENCES: dict[str, BandText] = {
     "t": ("covers what it promises, more where a group is large", Band(low=0.93, mean_low=0.95)),
     "percentile": ("covers less where a group is large, far less where a few are", Band(low=0.5, fails=0.92)),
 }
@@ -239,7 +239,9 @@ def _margins() -> Trial:
 
     where = [("largest 30%", 0.3), ("25 by Zipf", 0.3), (GIANT, 0.3), ("30 of 10", 0.3), ("largest 20%", 0.7), ("largest 40%", 0.3)]
     settings = _at(*((*each, 0.2, 0.1) for each in where), names=LOST_GAINED)
-    said: dict[tuple[str, str], Said] = {("t", "size"): ("at most 5%; nothing is shown where groups are worth too few", Band(high=0.065))}
+    said: dict[tuple[str, str], BandText] = {
+        ("t", "size"): ("at most 5%; nothing is shown where groups are worth too few", Band(high=0.065))
+    }
     return Trial(
         family="a margin by unequal groups",
         draw=pair,
@@ -268,7 +270,7 @@ def _tests() -> Trial:
         ("4 of 60, 30 of 2", 0.7, 0.1, 0.1),
         names=LOST_GAINED,
     )
-    said: dict[tuple[str, str], Said] = {
+    said: dict[tuple[str, str], BandText] = {
         (name, "size"): ("at most 5% where a difference could as well have the other sign", Band(high=0.055)) for name in names
     }
     return Trial(
@@ -309,7 +311,7 @@ def _guards() -> Trial:
         names=LOST_GAINED,
     )
     sentence = "a healthy run is called worse in at most 5% of cases, and so is one that lost the margin"
-    said: dict[tuple[str, str], Said] = {("guard by group", "size"): (sentence, Band(high=0.06))}
+    said: dict[tuple[str, str], BandText] = {("guard by group", "size"): (sentence, Band(high=0.06))}
     return Trial(
         family="a guard by unequal groups",
         draw=draw,
@@ -335,7 +337,7 @@ def _silence() -> Trial:
         return verdict(_run(before, unit), _run(after, unit), "accuracy", draws=199) != "inconclusive"
 
     names = ("accuracy", "difference", "guard")
-    said: dict[tuple[str, str], Said] = {
+    said: dict[tuple[str, str], BandText] = {
         (name, "size"): ("says nothing where groups are worth fewer than four", Band(high=0.0)) for name in names
     }
     return Trial(

@@ -14,7 +14,7 @@ from steelyard.items import Labels
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import MEAN
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.claims import LEVEL, Band, BandText, Claim, Setting
 from steelyard.proof.coverage.tables import LAWS, truth
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -49,7 +49,7 @@ NUMBERS: tuple[Setting, ...] = tuple(
 )
 TABLES: tuple[Setting, ...] = tuple({"groups": groups, "table": "three classes"} for groups in (20, 50, 10, 200))
 
-OF_SHARES: dict[str, Said] = {
+OF_SHARES: dict[str, BandText] = {
     "wilson": ("covers 0.94 or more, 0.97 on average", Band(low=0.93, mean_low=0.955)),
     "delta": ("covers 0.835 with ten groups", Band(low=0.825, fails=0.92, mean_low=0.89)),
     "percentile": (f"covers 0.81 with ten groups; {DRAWS} draws", Band(low=0.8, fails=0.92, mean_low=0.88)),
@@ -57,13 +57,13 @@ OF_SHARES: dict[str, Said] = {
     "studentized": (f"covers 0.94 or more, half as wide again as Wilson with few groups; {DRAWS} draws", Band(low=0.935, mean_low=0.945)),
     IGNORED: ("covers 0.51 where items of a group are much alike, however many items there are", Band(low=0.5, fails=0.85)),
 }
-OF_NUMBERS: dict[str, Said] = {
+OF_NUMBERS: dict[str, BandText] = {
     "t": ("covers 0.94 with 50 groups, 0.87 with ten groups of skewed scores", Band(low=0.84, fails=0.93, mean_low=0.89)),
     "percentile": (f"covers 0.79 with five groups; {DRAWS} draws", Band(low=0.78, fails=0.93, mean_low=0.88)),
     "bca": (f"covers 0.8 with five groups; {DRAWS} draws", Band(low=0.78, fails=0.93, mean_low=0.88)),
     "studentized": (f"covers 0.94 or more, two thirds wider than t with few groups; {DRAWS} draws", Band(low=0.935, mean_low=0.945)),
 }
-OF_TABLES: dict[str, Said] = {
+OF_TABLES: dict[str, BandText] = {
     "delta": ("covers 0.95 with 50 groups, 0.9 with ten", Band(low=0.895, mean_low=0.92)),
     "percentile": (f"covers 0.925 with 50 groups, 0.855 with ten; {DRAWS} draws", Band(low=0.845, mean_low=0.9)),
     "bca": (f"covers 0.93 with 50 groups, 0.845 with ten; {DRAWS} draws", Band(low=0.83, mean_low=0.9)),

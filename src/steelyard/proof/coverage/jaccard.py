@@ -11,7 +11,7 @@ from steelyard.estimate.table_rows import default_method, table_row
 from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.simulation import DRAWS
 from steelyard.results.base import Warnings
 from steelyard.tally.counts import Counts, TableTally
@@ -22,7 +22,7 @@ QUALITIES = ((0.8, 0.8), (0.95, 0.95), (0.6, 0.9), (0.99, 0.99))  # precision an
 QUICK: tuple[Setting, ...] = ({"n": 20},)
 FULL: tuple[Setting, ...] = tuple({"n": n} for n in (5, 10, 20, 30, 40, 50))
 
-TWO_SIDED: dict[str, Said] = {
+TWO_SIDED: dict[str, BandText] = {
     "wilson": ("covers 0.955 on average, 0.9 at worst", Band(low=0.9, mean_low=0.95, mean_high=0.96)),
     "agresti-coull": ("covers 0.97 on average, 0.91 at worst", Band(low=0.905, mean_low=0.965, mean_high=0.975)),
     "jeffreys": ("covers 0.965 on average, 0.91 at worst", Band(low=0.905, mean_low=0.96, mean_high=0.97)),
@@ -37,7 +37,7 @@ TWO_SIDED: dict[str, Said] = {
     "percentile": (f"covers 0.91 at worst, thanks to Wilson where all draws agree; {DRAWS} draws", Band(low=0.905, mean_low=0.96)),
     "delta": ("covers 0.89 at worst, thanks to Wilson where there is no spread", Band(low=0.89, fails=0.9, mean_low=0.96)),
 }
-LOWER: dict[str, Said] = {
+LOWER: dict[str, BandText] = {
     "clopper-pearson": ("never covers less than it says", Band(low=0.95)),
     "wilson": ("covers 0.94 at worst", Band(low=0.94, mean_low=0.98)),
     "agresti-coull": ("covers 0.945 at worst", Band(low=0.945, mean_low=0.98)),
@@ -48,7 +48,7 @@ LOWER: dict[str, Said] = {
     "percentile": (f"covers 0.91 at worst; {DRAWS} draws", Band(low=0.91, mean_low=0.975)),
     "delta": ("covers as little as 0.875", Band(low=0.875, fails=0.92, mean_low=0.97)),
 }
-UPPER: dict[str, Said] = {
+UPPER: dict[str, BandText] = {
     "clopper-pearson": ("never covers less than it says", Band(low=0.95)),
     "wilson": ("covers as little as 0.87", Band(low=0.87, fails=0.88, mean_low=0.935)),
     "agresti-coull": ("covers as little as 0.885", Band(low=0.885, fails=0.9, mean_low=0.94)),

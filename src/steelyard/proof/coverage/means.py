@@ -10,7 +10,7 @@ import numpy.typing as npt
 from steelyard.estimate.sums_rows import mean_row
 from steelyard.metrics.sums import MEAN
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.coverage import sums
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -40,7 +40,7 @@ QUICK: tuple[Setting, ...] = (
 )
 FULL: tuple[Setting, ...] = tuple({"scores": law, "n": n} for law in LAWS for n in (20, 50, 100, 500))
 
-SAID: dict[str, Said] = {
+SAID: dict[str, BandText] = {
     "bounded-mean": ("covers 0.95 or more", Band(low=0.945, mean_low=0.97)),
     "t": ("covers 0.875 where few items are off one end, though Wilson answers where none is", Band(low=0.87, fails=0.9, mean_low=0.9)),
     "wilson-mean": ("covers 0.945 or more", Band(low=0.945, mean_low=0.97)),

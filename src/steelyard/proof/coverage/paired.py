@@ -14,7 +14,7 @@ from steelyard.infer.planning.coverage import multinomial_coverage, tables_of
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import TWO_PAGE, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.coverage import paired_scores, paired_tables
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -33,7 +33,7 @@ MORE: tuple[Setting, ...] = tuple(
 SLOW = {"bayes": 10, "percentile": 4, "bca": 4}
 DRAWN = ("percentile", "bca", "delta")
 
-TWO_SIDED: dict[str, Said] = {
+TWO_SIDED: dict[str, BandText] = {
     "tango": ("covers 0.965 or more on average, 0.93 at worst", Band(low=0.93, mean_low=0.965, mean_high=0.99)),
     "newcombe": ("covers 0.97 or more on average, 0.91 at worst", Band(low=0.91, mean_low=0.97, mean_high=0.985)),
     "bonett-price": ("covers 0.975 or more on average, 0.945 at worst", Band(low=0.945, mean_low=0.975, mean_high=0.99)),
@@ -43,13 +43,13 @@ TWO_SIDED: dict[str, Said] = {
     "bca": (f"covers 0.94 on average, 0.86 at worst; {DRAWS} draws", Band(low=0.86, fails=0.88, mean_low=0.935, mean_high=0.95)),
     "delta": ("is Wald's interval", Band(low=0.885, fails=0.9, mean_high=0.96)),
 }
-LOWER: dict[str, Said] = {
+LOWER: dict[str, BandText] = {
     "tango": ("covers 0.96 or more on average, 0.915 at worst", Band(low=0.915, mean_low=0.96)),
     "newcombe": ("covers 0.86 at worst, where losses are many and gains few", Band(low=0.86, fails=0.88, mean_low=0.97)),
     "bonett-price": ("covers 0.91 at worst", Band(low=0.91, mean_low=0.975)),
     "wald": ("covers 0.79 at worst", Band(low=0.79, fails=0.83)),
 }
-LARGER: dict[str, Said] = {
+LARGER: dict[str, BandText] = {
     "tango": ("covers 0.955 on average, 0.945 at worst", Band(low=0.94, mean_low=0.945, mean_high=0.97)),
     "newcombe": ("covers 0.96 on average, 0.945 at worst", Band(low=0.94, mean_low=0.95)),
     "bonett-price": ("covers 0.96 on average, 0.945 at worst", Band(low=0.94, mean_low=0.95)),

@@ -16,7 +16,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import MEAN, QUOTIENT
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -44,7 +44,7 @@ CURVES: tuple[Setting, ...] = tuple(
     {"positives": p, "negatives": n, "better by": b} for p, n, b in ((50, 100, 0.3), (20, 80, 0.0), (100, 100, 0.3))
 )
 
-OF_SCORES: dict[str, Said] = {
+OF_SCORES: dict[str, BandText] = {
     "bounded-t": ("covers what it says or more, rare large losses included; far wider with few items", Band(low=0.945)),
     "t": ("covers 0.645 with 20 items of which one in twenty is a large loss", Band(low=0.63, fails=0.94, mean_low=0.91)),
     "bca": (f"covers 0.63 with 20 items of which one in twenty is a large loss; {DRAWS} draws", Band(low=0.61, fails=0.93, mean_low=0.89)),
@@ -53,12 +53,12 @@ OF_SCORES: dict[str, Said] = {
         Band(low=0.62, fails=0.94, mean_low=0.89),
     ),
 }
-OF_RATIOS: dict[str, Said] = {
+OF_RATIOS: dict[str, BandText] = {
     "bca": (f"covers 0.89 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.88, mean_low=0.905)),
     "percentile": (f"covers 0.905 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.89, mean_low=0.91)),
     "delta": ("covers 0.935 or more", Band(low=0.935, mean_low=0.94)),
 }
-OF_CURVES: dict[str, Said] = {
+OF_CURVES: dict[str, BandText] = {
     "delong-wilson": ("covers 0.945 or more", Band(low=0.945, mean_low=0.95)),
     "delong": ("covers 0.945 or more", Band(low=0.945, mean_low=0.95)),
 }

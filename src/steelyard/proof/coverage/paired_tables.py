@@ -13,7 +13,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Said, Setting
+from steelyard.proof.claims import TWO_PAGE, Band, BandText, Claim, Setting
 from steelyard.proof.coverage.tables import LAWS
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, nothing_yet, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -28,7 +28,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     "f1": tuple({"table": law, "n": n} for law, n in (("a rare class", 200), ("two classes", 50), ("two classes", 500))),
 }
 FAMILIES = {"a paired difference of macro F1": "macro_f1", "a paired difference of F1": "f1"}
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "a paired difference of macro F1": {
         "bca": (f"covers 0.86 with 50 items, 0.92 with 200; {DRAWS} draws", Band(low=0.85, fails=0.89, mean_low=0.85)),
         "percentile": (f"covers 0.89 with 50 items, 0.93 with 200; {DRAWS} draws", Band(low=0.88, fails=0.92, mean_low=0.88)),

@@ -11,7 +11,7 @@ from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.planning.coverage import binomial_coverage
 from steelyard.infer.posterior.metrics import proportion_posterior
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import LEVEL, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import LEVEL, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.tally.counts import Counts
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TRIED = 2000  # true shares: the multiples of 1/2000 between 0 and 1
 QUICK = tuple({"n": n} for n in (5, 10, 20, 50, 100))
 FULL = tuple({"n": n} for n in (*range(2, 51), 60, 80, 100, 150, 200, 300, 500, 700, 1000, 2000))
 
-TWO_SIDED: dict[str, Said] = {
+TWO_SIDED: dict[str, BandText] = {
     "wilson": (
         "covers 0.95 on average; next to 0 and 1 as little as 0.82 with two items, 0.83 from five on",
         Band(low=0.81, mean_low=0.949, mean_high=0.96),
@@ -38,7 +38,7 @@ TWO_SIDED: dict[str, Said] = {
     "wald": ("covers nothing next to 0 and 1", Band(fails=0.05, mean_high=0.95)),
     "percentile": ("covers nothing next to 0 and 1, as Wald", Band(fails=0.05, mean_high=0.95)),
 }
-ONE_SIDED: dict[str, Said] = {
+ONE_SIDED: dict[str, BandText] = {
     "clopper-pearson": ("never covers less than it says", Band(low=0.95)),
     "wilson": ("covers 0.95 on average, as little as 0.77", Band(low=0.77, fails=0.86, mean_low=0.949)),
     "agresti-coull": ("covers as little as 0.77 with two items, 0.85 from five on", Band(low=0.77, fails=0.93, mean_low=0.95)),

@@ -14,7 +14,7 @@ from steelyard.infer.intervals.ranking import spearman_interval
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.ranking import RankingMetric, spearman
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.claims import LEVEL, Band, BandText, Claim, Setting
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval, Side
@@ -31,19 +31,19 @@ def at(*laws: tuple[int, int, float]) -> tuple[Setting, ...]:
 LAWS = at((30, 30, 1.2), (50, 200, 1.8), (10, 40, 1.2), (10, 90, 2.5), (100, 100, 0.0), (200, 200, 3.0))
 CORRELATED: tuple[Setting, ...] = tuple({"n": n, "rho": rho} for n, rho in ((20, 0.5), (100, 0.9), (20, 0.9), (100, 0.0), (500, 0.5)))
 
-OF_AREA: dict[str, Said] = {
+OF_AREA: dict[str, BandText] = {
     "delong-wilson": ("covers 0.945 or more", Band(low=0.935, mean_low=0.95)),
     "delong": ("covers 0.95 on average, 0.935 with ten positives and an AUC of 0.96", Band(low=0.91, mean_low=0.94, mean_high=0.965)),
     "percentile": (f"covers 0.83 with ten positives and an AUC of 0.96; {DRAWS} draws", Band(low=0.815, mean_low=0.9)),
     "bca": (f"covers 0.935 or more; {DRAWS} draws", Band(low=0.925, mean_low=0.935)),
 }
-OF_PRECISION: dict[str, Said] = {
+OF_PRECISION: dict[str, BandText] = {
     "bca": (f"covers 0.945 or more; {DRAWS} draws", Band(low=0.935, mean_low=0.945)),
     "percentile": (f"covers 0.925 or more; {DRAWS} draws", Band(low=0.915, mean_low=0.935)),
     "delta-wilson": ("covers 0.98 or more", Band(low=0.945, mean_low=0.96)),
     "delta": ("covers 0.945 or more", Band(low=0.935, mean_low=0.95)),
 }
-OF_RANKS: dict[str, Said] = {"fisher-z": ("covers 0.95 on normal numbers", Band(low=0.945, mean_low=0.945, mean_high=0.965))}
+OF_RANKS: dict[str, BandText] = {"fisher-z": ("covers 0.95 on normal numbers", Band(low=0.945, mean_low=0.945, mean_high=0.965))}
 
 
 def claims() -> Iterator[Claim]:

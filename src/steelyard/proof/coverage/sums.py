@@ -12,7 +12,7 @@ from steelyard.estimate.sums_rows import sums_ends
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.sums import SumsMetric
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.claims import LEVEL, Band, BandText, Claim, Setting
 from steelyard.proof.simulation import DRAWS, Quantity, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -57,7 +57,7 @@ QUANTITIES = {
     "R2": Quantity("r2", half_explained, lambda s: 0.5, SIZES),
     "calibration error": Quantity("ece", too_sure, lambda s: float(s["off"]), CALIBRATED),
 }
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "a ratio of sums": {
         "percentile": (f"covers 0.915 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.905, mean_low=0.92)),
         "bca": (f"covers 0.91 with 30 texts of unequal length; {DRAWS} draws", Band(low=0.9, mean_low=0.915)),

@@ -12,7 +12,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse
 from steelyard.metrics.labels import LabelMetric
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import LEVEL, Band, Claim, Said, Setting
+from steelyard.proof.claims import LEVEL, Band, BandText, Claim, Setting
 from steelyard.proof.simulation import DRAWS, Study, at_most_of, default_of, runs_of, simulated
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Interval
@@ -58,7 +58,7 @@ FAMILIES = {
     "F2 of one class": "fbeta:2",
 }
 FEW = "with ten classes and 50 items"
-SAID: dict[str, dict[str, Said]] = {
+SAID: dict[str, dict[str, BandText]] = {
     "macro F1": {
         "bca": (f"covers 0.95, but 0.77 {FEW}; {DRAWS} draws", Band(low=0.76, mean_low=0.91)),
         "percentile": (f"covers 0.935 or more, but 0.69 {FEW}; {DRAWS} draws", Band(low=0.67, mean_low=0.88)),

@@ -17,30 +17,30 @@ from steelyard.infer.paired.mcnemar import mcnemar_midp, wald_paired
 from steelyard.infer.planning.coverage import rejected_flips
 from steelyard.infer.posterior.metrics import f1_posterior
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import ALPHA, LEVEL, Band, Claim, Point, Said, Setting, counted, declared, words
+from steelyard.proof.claims import ALPHA, LEVEL, Band, BandText, Claim, Point, Setting, counted, declared, words
 from steelyard.proof.coverage import jaccard, paired
 from steelyard.proof.errors.tests import SHARES, flips_region
 from steelyard.proof.simulation import DRAWS
 from steelyard.proof.trials import told
 from steelyard.results.certificate import NOT_OFFERED
 
-TESTS: dict[str, Said] = {
+TESTS: dict[str, BandText] = {
     "randomization, ties lost": ("calls nearly every comparison of few items a difference", Band(fails=0.5)),
     "bootstrap, side of the winner": ("calls two equal systems different twice as often as it says", Band(fails=0.07, high=0.11)),
     "z of different items": ("hardly ever calls anything", Band(high=0.05, mean_high=0.03)),
 }
-OF_F1: dict[str, Said] = {
+OF_F1: dict[str, BandText] = {
     "wilson": ("covers 0.95 on average", Band(mean_low=0.94, mean_high=0.965)),
     "bca": (f"covers 0.37 on average with 20 items; {DRAWS} draws", Band(fails=0.2, mean_high=0.75)),
     "percentile": (f"covers 0.36 on average with 20 items; {DRAWS} draws", Band(fails=0.2, mean_high=0.75)),
     "delta": ("covers 0.36 on average with 20 items", Band(fails=0.2, mean_high=0.75)),
     "posterior, one pseudo-count a cell": ("covers 0.83 on average, nothing next to a perfect score", Band(fails=0.3, mean_high=0.95)),
 }
-OF_PAIRS: dict[str, Said] = {
+OF_PAIRS: dict[str, BandText] = {
     "wald": ("covers 0.18 with ten items of which one in fifty changes: no width where nothing does", Band(fails=0.4)),
     "percentile": (f"covers 0.14 with ten items of which one in fifty changes; {DRAWS} draws", Band(fails=0.4)),
 }
-LOOKS: dict[str, Said] = {
+LOOKS: dict[str, BandText] = {
     "16 looks": ("alarms in a fifth of healthy runs", Band(low=0.19, fails=0.19, high=0.21)),
     "after every item": ("alarms in three of ten healthy runs", Band(low=0.29, fails=0.29, high=0.33)),
 }

@@ -15,7 +15,7 @@ from steelyard.infer.planning.coverage import binomial_pair_coverage
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import TWO_PAGE, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.coverage import means, ranking, tables
 from steelyard.proof.simulation import Study, at_most_of, runs_of, simulated
 from steelyard.results.base import Warnings
@@ -28,7 +28,7 @@ SHARES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 QUICK: tuple[Setting, ...] = ({"n1": 10, "n2": 10}, {"n1": 20, "n2": 20})
 FULL: tuple[Setting, ...] = tuple({"n1": a, "n2": b} for a, b in ((10, 10), (20, 20), (30, 30), (50, 50), (10, 20), (10, 50), (20, 50)))
 
-SAID: dict[str, Said] = {
+SAID: dict[str, BandText] = {
     "newcombe": (
         "covers 0.955 or more on average, 0.93 at worst for differences up to 0.4, 0.88 for shares near opposite ends",
         Band(low=0.88, mean_low=0.955, mean_high=0.965),
@@ -38,19 +38,19 @@ SAID: dict[str, Said] = {
     "wald": ("covers 0.73 at worst", Band(low=0.73, fails=0.88, mean_high=0.945)),
     "bayes": ("covers 0.95 on average, 0.915 at worst", Band(low=0.915, mean_low=0.945)),
 }
-LOWER: dict[str, Said] = {
+LOWER: dict[str, BandText] = {
     "newcombe": ("covers 0.955 on average, 0.865 for shares near opposite ends", Band(low=0.865, fails=0.88, mean_low=0.95)),
     "miettinen-nurminen": ("covers 0.955 on average, 0.88 for shares near opposite ends", Band(low=0.88, fails=0.89, mean_low=0.95)),
     "agresti-caffo": ("covers 0.96 on average, 0.855 for shares near opposite ends", Band(low=0.855, fails=0.88, mean_low=0.955)),
     "wald": ("covers 0.69 at worst", Band(low=0.69, fails=0.86, mean_high=0.955)),
 }
-OF_MEANS: dict[str, Said] = {"t": ("covers 0.91 where nearly all scores lie on an end of their range", Band(low=0.905, mean_low=0.935))}
-OF_RANGE: dict[str, Said] = {
+OF_MEANS: dict[str, BandText] = {"t": ("covers 0.91 where nearly all scores lie on an end of their range", Band(low=0.905, mean_low=0.935))}
+OF_RANGE: dict[str, BandText] = {
     "bounded-welch": ("covers 0.95 or more, with any two numbers of items", Band(low=0.94, mean_low=0.965)),
     "t": ("covers 0.22 with 5 items against 500 of which a few fail", Band(low=0.2, fails=0.5, mean_low=0.4)),
 }
-OF_TABLES: dict[str, Said] = {"delta": ("covers 0.94 or more with 200 items on each side", Band(low=0.94, mean_low=0.94))}
-OF_CURVES: dict[str, Said] = {
+OF_TABLES: dict[str, BandText] = {"delta": ("covers 0.94 or more with 200 items on each side", Band(low=0.94, mean_low=0.94))}
+OF_CURVES: dict[str, BandText] = {
     "delong-wilson": ("covers 0.945 or more", Band(low=0.94, mean_low=0.95)),
     "delong": ("covers 0.945 or more", Band(low=0.94, mean_low=0.945)),
 }

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.questions.plan.estimate import plan_estimate
 
 FAMILY = "a proportion, stopped at a width"
 FULL: tuple[Setting, ...] = tuple(
     {"p": p, "width": width, "batch": batch} for p, width in ((0.95, 0.06), (0.9, 0.1), (0.8, 0.1), (0.5, 0.1)) for batch in (10, 1, 50)
 )
-SAID: dict[str, Said] = {
+SAID: dict[str, BandText] = {
     "bayes": (
         "covers 0.89 where the share is 0.95, the width 0.06 and batches are of 50, 0.905 with batches of 10",
         Band(low=0.88, fails=0.92, mean_low=0.93),

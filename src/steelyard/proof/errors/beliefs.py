@@ -12,14 +12,14 @@ from steelyard.estimate.paired_right_or_wrong import compare_flips
 from steelyard.metrics.catalogue import parse
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
-from steelyard.proof.claims import TWO_PAGE, Band, Claim, Point, Said, Setting, counted, declared, words
+from steelyard.proof.claims import TWO_PAGE, Band, BandText, Claim, Point, Setting, counted, declared, words
 from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
 
 DEFAULT, FITTING = "the default prior", "the prior scale that fits"
 DISCORDANCE = 0.1  # share of items that one system alone gets right
 SMALL: tuple[Setting, ...] = tuple({"sd": sd, "n": n} for sd, n in ((0.005, 200), (0.01, 200), (0.01, 1000), (0.03, 200), (0.03, 1000)))
-SURE: dict[float, dict[str, Said]] = {
+SURE: dict[float, dict[str, BandText]] = {
     0.9: {
         DEFAULT: ("right in 0.64 of answers where true differences have a standard deviation of half a point", Band(low=0.6, fails=0.8)),
         FITTING: ("right at least as often as it says", Band(low=0.9)),

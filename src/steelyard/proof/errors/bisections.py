@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, counted, declared
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, counted, declared
 from steelyard.proof.trials import told
 from steelyard.questions.bisect.search import TELLING, WHOLE, Answers, SearchOptions, search
 
@@ -19,9 +19,9 @@ PAGE = "docs/bisect.md"
 ITEMS, USUALLY_RIGHT = 500, 0.8
 RIGHT = "the first bad commit, names that are right"
 CHEAP = "the first bad commit, named with a tenth of the calls of git bisect"
-SAID: dict[str, Said] = {TELLING: ("at least nineteen of twenty commits it names are the right ones", Band(low=0.95))}
-FEW: dict[str, Said] = {TELLING: ("names a commit with a tenth of the calls of git bisect on all items", Band(low=0.9))}
-SPREAD: dict[str, Said] = {
+SAID: dict[str, BandText] = {TELLING: ("at least nineteen of twenty commits it names are the right ones", Band(low=0.95))}
+FEW: dict[str, BandText] = {TELLING: ("names a commit with a tenth of the calls of git bisect on all items", Band(low=0.9))}
+SPREAD: dict[str, BandText] = {
     WHOLE: ("at least nineteen of twenty commits it names are the right ones, where the loss is spread", Band(low=0.95))
 }
 ONE: Setting = {"commits": 64, "drop": 0.05, "churn": 0.03}

@@ -16,7 +16,7 @@ from steelyard.estimate.opening import SystemItems
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
 
@@ -52,11 +52,11 @@ def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **op
 
 def _outcomes() -> Iterator[Claim]:
     """The guard as it is with outcomes on record, and the same runs judged by their bare scores with a sigma of 50."""
-    sizes: dict[str, Said] = {
+    sizes: dict[str, BandText] = {
         "paired guard": ("a healthy run is called worse in at most 5% of cases", Band(high=0.05)),
         "bare number": ("next to no false alarms on the same items, and no power either", Band(high=0.02)),
     }
-    powers: dict[str, Said] = {
+    powers: dict[str, BandText] = {
         "paired guard": ("finds a drop of 2.8 standard errors four times in five, with 30 items twice in three", Band(low=0.64)),
         "bare number": ("misses most of the drops that pairing finds", Band(mean_high=0.4)),
     }
@@ -102,11 +102,11 @@ def _red(method: str, n: int) -> Callable[[int], npt.NDArray[np.bool_]]:
 
 def _numbers() -> Iterator[Claim]:
     """Two separate samples, k of n each: sigma declared as the seed does it, or pooled from the two scores."""
-    sizes: dict[str, Said] = {
+    sizes: dict[str, BandText] = {
         "declared sigma": ("never far above 5%, and far below it for good models: sigma of 50 is the worst case", Band(high=0.065)),
         "pooled sigma": ("near 5%", Band(high=0.065)),
     }
-    powers: dict[str, Said] = {
+    powers: dict[str, BandText] = {
         "declared sigma": ("finds 2.5 standard errors about four times in five near 50% only", Band(low=0.35, mean_high=0.7)),
         "pooled sigma": ("finds 2.5 standard errors about four times in five", Band(low=0.62, mean_low=0.72)),
     }

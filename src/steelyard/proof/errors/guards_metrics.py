@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.items import Items, Labels
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.errors.guards import PAGE, run_of, verdict
 from steelyard.proof.trials import Draw, Trial
 
@@ -19,9 +19,9 @@ DRAWS = 999
 HARDER = 0.15  # share of the problems that lose half their chance
 WORSE = 0.02  # what a ratio rises by where it does
 NAME = "paired guard"
-HEALTHY: Said = ("a healthy run is called worse in at most 5% of cases, but for the noise of few items", Band(high=0.065))
-EDGE: Said = ("a rise of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
-PASSES: Said = ("a true loss of theta passes in at most 5% of cases, but for few items", Band(high=0.07))
+HEALTHY: BandText = ("a healthy run is called worse in at most 5% of cases, but for the noise of few items", Band(high=0.065))
+EDGE: BandText = ("a rise of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
+PASSES: BandText = ("a true loss of theta passes in at most 5% of cases, but for few items", Band(high=0.07))
 TASKS: tuple[Setting, ...] = tuple({"tasks": tasks, "trials": trials} for tasks in (30, 100) for trials in (4, 8))
 SIZES: tuple[Setting, ...] = tuple({"n": n} for n in (30, 100))
 
@@ -31,7 +31,7 @@ def claims() -> Iterator[Claim]:
         yield from trial.claims()
 
 
-def _trial(family: str, draw: Draw, metric: str, said: Said, settings: tuple[Setting, ...], ends: str, **options: Any) -> Trial:
+def _trial(family: str, draw: Draw, metric: str, said: BandText, settings: tuple[Setting, ...], ends: str, **options: Any) -> Trial:
     """A guard by its own functions. ends: the verdict that is counted."""
 
     def calls(past: Items, new: Items) -> bool:
@@ -137,8 +137,8 @@ def _weighted() -> Iterator[Trial]:
 # ---- scores that have lost the margin exactly -----------------------------------------------------------------------------------
 
 LOSS = 0.3  # on average, of scores that have no range and vary by about 1 among items
-BEYOND: Said = ("a loss of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
-GAINS: Said = (
+BEYOND: BandText = ("a loss of exactly the margin is called worse in at most 5% of cases, but for few items", Band(high=0.07))
+GAINS: BandText = (
     "large gains that are rare are not known from a few items: a run that has them is called worse too often, with a warning",
     Band(high=0.6, fails=0.1),
 )
@@ -168,7 +168,7 @@ def _margins() -> Iterator[Trial]:
 # ---- few items changed, and some of them altogether --------------------------------------------------------------------------------
 
 FAILING = 5.0  # items that fail altogether, on average
-FEW: Said = ("a run that is theta worse because five items fail altogether passes in at most 5% of cases", Band(high=0.065))
+FEW: BandText = ("a run that is theta worse because five items fail altogether passes in at most 5% of cases", Band(high=0.065))
 FEW_SIZES: tuple[Setting, ...] = tuple({"n": n, "others": share} for n in (200, 30, 1000) for share in (0.0, 0.1))
 
 

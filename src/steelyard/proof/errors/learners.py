@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.evaluate.learners.folds import LearnerAnswer
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.trials import Trial, significant
 from steelyard.questions.learners.design import METHODS, Scheme, ScoredPart, cut, judge, make_splits, settle_scheme
 from steelyard.questions.learners.learners import compare_learners
@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.int64]
 Predict = Callable[[FloatArray, IntArray, IntArray, IntArray], IntArray]
 PAGE = "docs/learners.md"
 HALF = 5  # features of each learner
-SAID: dict[str, Said] = {
+SAID: dict[str, BandText] = {
     "corrected-repeated-kfold": ("equal learners told apart in 4 to 11% of cases", Band(high=0.11, fails=0.07)),
     "corrected-resampled": ("equal learners told apart in 5 to 11% of cases", Band(high=0.11, fails=0.055)),
     "5x2cv-t": ("equal learners told apart in 6 to 13% of cases", Band(high=0.13, fails=0.08)),
@@ -29,7 +29,7 @@ SAID: dict[str, Said] = {
     "kfold": ("equal learners told apart in 6 to 16% of cases", Band(high=0.155, fails=0.08)),
     "disjoint-sets": ("about these two models; equal recipes told apart in 5 to 7% of cases", Band(high=0.07)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     "corrected-repeated-kfold": ("finds a learner that knows less in 45% of cases or more", Band(low=0.45)),
     "corrected-resampled": ("finds less than the repeated folds", Band(low=0.38, mean_high=0.57)),
     "5x2cv-t": ("finds little: one of ten differences decides", Band(low=0.27, mean_high=0.5)),

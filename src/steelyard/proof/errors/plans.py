@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.infer.paired.equivalence import equivalence_of_flips
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.infer.posterior.metrics import proportion_posterior
-from steelyard.proof.claims import ALPHA, LEVEL, POWER, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import ALPHA, LEVEL, POWER, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.errors.guards import below
 from steelyard.proof.errors.tests import flips_region
 from steelyard.questions.plan.detect import plan_detect
@@ -47,7 +47,7 @@ def claims() -> Iterator[Claim]:
 def _of(
     family: str,
     method: str,
-    said: Said,
+    said: BandText,
     quick: tuple[Setting, ...],
     more: tuple[Setting, ...],
     work: Callable[[str, Setting, np.random.Generator], Iterator[Point]],

@@ -15,7 +15,7 @@ from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.opening import SystemItems
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, declared
+from steelyard.proof.claims import ALPHA, Band, BandText, Claim, Point, Setting, declared
 from steelyard.proof.counting import at_most, count_of, share_of
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
 from steelyard.proof.errors.guards import rule_of, run_of
@@ -67,7 +67,7 @@ def _unequal(n: int, runs: tuple[int, int], **more: float) -> Setting:
 
 
 def _opposed() -> Trial:
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "bounded-t": (HELD, Band(high=0.05)),
         "sign-flip": ("about 5%", Band(high=0.06)),
         "paired-t": ("about 5%", Band(high=0.06)),
@@ -87,7 +87,7 @@ def _opposed() -> Trial:
 
 
 def _near_the_end() -> Trial:
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "bounded-t": (HELD, Band(high=0.055)),
         "sign-flip": ("rejects 20% with 30 items at an accuracy of 0.95, ten runs against one", Band(fails=0.12)),
         "paired-t": ("rejects 20% with 30 items at an accuracy of 0.95, ten runs against one", Band(fails=0.15)),
@@ -116,7 +116,7 @@ def _skewed() -> Trial:
         return pairs_of(n), np.where(lost, 0.9, a), np.where(lost, 0.0, a + 0.1)
 
     names = NAMES[:3]
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "bounded-t": ("at most 5%, however few items there are", Band(high=0.055)),
         "sign-flip": ("rejects 34% with 10 items and 14% with 50: no difference shows what is rare", Band(fails=0.1)),
         "paired-t": ("rejects 34% with 10 items and 12% with 50: no difference shows what is rare", Band(fails=0.1)),
@@ -211,7 +211,7 @@ def _guard_near_the_end() -> Trial:
 def _these_items() -> Iterator[Claim]:
     """--target runs: the items are the same in every repetition, only the runs are drawn anew."""
     settings = tuple(_unequal(n, runs) for n, runs in ((50, (5, 2)), (50, (5, 5)), (100, (5, 1))))
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "size": ("at most 5% while the behaviour on these very items is the same", Band(high=0.055)),
         "coverage": ("the two bounds of 95% hold the drop of 0.1 on these very items in 87% of cases or more", Band(low=0.87)),
     }

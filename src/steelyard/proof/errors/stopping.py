@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, rule_for
-from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import PAGE, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.trials import Trial, alike
 
 FloatArray = npt.NDArray[np.float64]
 THETA, BATCH = 0.05, 32
 OUTCOMES = "stopping early, right or wrong"
-SIZES: dict[str, Said] = {
+SIZES: dict[str, BandText] = {
     "profile-mcnemar": ("at most alpha, exactly, for every discordance and every batch", Band(high=0.05)),
     "empirical-likelihood": ("at most alpha wherever it was tried", Band(high=0.05)),
     "mcnemar": ("at most alpha, exactly", Band(high=0.05)),
@@ -26,7 +26,7 @@ SIZES: dict[str, Said] = {
     "e-mcnemar": ("at most alpha at any moment", Band(high=0.05)),
     "sprt": ("about alpha", Band(high=0.05)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     "profile-mcnemar": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),
     "empirical-likelihood": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),
     "mcnemar": ("finds a drop of theta with the power it is planned for", Band(low=0.79)),

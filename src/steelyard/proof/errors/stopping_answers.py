@@ -12,9 +12,9 @@ from steelyard.infer.planning.run_designs import strata_for
 from steelyard.infer.planning.stored_answers import PLACES, StoredAnswers, beta_answers
 from steelyard.infer.sequential.el_cost import expected_ends
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
-from steelyard.infer.sequential.sequential_cost import Operating, expected_items
+from steelyard.infer.sequential.sequential_cost import OperatingCharacteristics, expected_items
 from steelyard.infer.sequential.wavering import WaveringStrata, answer_variance, strata_of
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, counted, declared
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, counted, declared
 from steelyard.proof.trials import told
 
 FAMILY = "stopping early, several answers on record"
@@ -24,11 +24,11 @@ FEW = (0.05, 0.2)  # churns that are tried with sixteen answers
 STRATA, ALIKE = "in strata", "all items alike"
 SAME, CHANGED, GAINS = "the same", "some lost, as many gained", "rare gains, losses anywhere"
 TURNED = 0.015  # of the items: lost, or gained, for good
-SIZES: dict[str, Said] = {
+SIZES: dict[str, BandText] = {
     STRATA: ("a model that is no worse is called a regression in alpha of the runs at most, changed or not", Band(high=0.05)),
     ALIKE: ("a model that is no worse is called a regression in alpha of the runs at most, changed or not", Band(high=0.05)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     STRATA: ("a drop of theta passes in beta of the runs at most, wherever it sits", Band(low=0.8)),
     ALIKE: ("a drop of theta passes in beta of the runs at most, wherever it sits", Band(low=0.8)),
 }
@@ -85,7 +85,7 @@ def called(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[
     yield counted(told(setting), round(share * runs), runs)
 
 
-def ended(method: str, setting: Setting, seed: int) -> Operating:
+def ended(method: str, setting: Setting, seed: int) -> OperatingCharacteristics:
     theta, churn, batch, answers = (setting[name] for name in ("theta", "discordance", "batch", "answers"))
     items = beta_answers(ACCURACY, float(churn), int(answers))
     strata = strata_for(items, float(theta)) if method == STRATA else None

@@ -9,21 +9,21 @@ import numpy as np
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.sequential_cost import expected_items
 from steelyard.infer.sequential.stopping import rule_for
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.counting import at_most
 from steelyard.proof.errors.stopping import default_rule, differences
 from steelyard.proof.errors.stopping_ends import both_ends
 
 FAMILY = "stopping early, looked at after every so many items"
-SIZES: dict[str, Said] = {
+SIZES: dict[str, BandText] = {
     "profile-mcnemar": ("at most alpha, exactly, after batches of any size", Band(high=0.05)),
     "mcnemar": ("at most alpha, exactly, after batches of any size", Band(high=0.05)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     "profile-mcnemar": ("a drop of theta passes in beta of the runs at most, after batches of any size", Band(low=0.8)),
     "mcnemar": ("a drop of theta passes in more than beta of the runs where it is looked at after every item", Band(fails=0.75)),
 }
-ENDS: Said = ("each end misses the truth in 6% of the runs at most, after batches of any size", Band(low=0.94))
+ENDS: BandText = ("each end misses the truth in 6% of the runs at most, after batches of any size", Band(low=0.94))
 THETAS, CHURNS, BATCHES = (0.02, 0.05, 0.1), (0.02, 0.05, 0.1, 0.2), (1, 7, 32, 64)
 COURSES = {0.02: 1200, 0.05: 600, 0.1: 300, 0.2: 150}  # by discordance: the more disagree, the less the courses differ
 LARGE = 0.2  # a drop that few items show

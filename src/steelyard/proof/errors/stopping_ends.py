@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, counted, declared
+from steelyard.proof.claims import ALPHA, Band, BandText, Claim, Point, Setting, averaged, counted, declared
 from steelyard.proof.counting import at_most, count_of
 from steelyard.proof.errors.stopping import THETA, default_rule, differences, followed, planned
 from steelyard.proof.trials import told
@@ -23,7 +23,7 @@ def claims() -> Iterator[Claim]:
 
 
 def _ends() -> Iterator[Claim]:
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "profile-mcnemar": ("each end misses the truth in 6% of the runs at most", Band(low=0.94)),
         "empirical-likelihood": ("each end misses the truth in 5% of the runs at most", Band(low=0.95)),
         "mcnemar": ("each end misses the truth in 6% of the runs at most", Band(low=0.94)),
@@ -43,7 +43,7 @@ def _ends() -> Iterator[Claim]:
     )
 
 
-def ends_held(said: Mapping[str, Said], kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
+def ends_held(said: Mapping[str, BandText], kind: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
     """How often the truth lies above the lower end, and below the upper one."""
     stopped = (
         followed(planned(kind, float(setting["discordance"])), differences(rng, setting)).estimate() for _ in range(int(setting["runs"]))
@@ -66,7 +66,7 @@ def both_ends(stopped: Iterable[StoppedEstimate], band: Band, setting: Setting) 
         yield counted(f"{told(setting)} {end}", count.hits, count.runs, *averaged(widths))
 
 
-ALWAYS: Said = ("the interval holds at every item at once", Band(low=0.95))
+ALWAYS: BandText = ("the interval holds at every item at once", Band(low=0.95))
 
 
 def _sequences() -> Iterator[Claim]:

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from steelyard.infer.sequential.stopping import StoppingRule, rule_for
-from steelyard.proof.claims import PAGE, Band, Claim, Point, Said, Setting, averaged, counted, declared
+from steelyard.proof.claims import PAGE, Band, BandText, Claim, Point, Setting, averaged, counted, declared
 from steelyard.proof.errors.stopping import FloatArray, default_rule
 from steelyard.proof.trials import Trial, told
 
 FAMILY, ENDS = "stopping early, scores with rare falls or gains", "the lower end after stopping early, scores with rare falls"
 METHODS = {"empirical-likelihood": True, "lan-demets": True, "lan-demets, no range": False}  # and whether the range is declared
-SIZES: dict[str, Said] = {
+SIZES: dict[str, BandText] = {
     "empirical-likelihood": ("at most alpha wherever it was tried", Band(high=0.05)),
     "lan-demets": ("alarms falsely where rare gains make up for small losses", Band(fails=0.1)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     "empirical-likelihood": ("rare total failures pass in beta of the runs at most", Band(low=0.8)),
     "lan-demets, no range": ("rare total failures pass in more than beta of the runs", Band(fails=0.75)),
 }
-LOWER: dict[str, Said] = {
+LOWER: dict[str, BandText] = {
     "empirical-likelihood": ("the lower end misses the truth in 5% of the runs at most", Band(low=0.95)),
     "lan-demets, no range": ("the lower end misses the truth far more often", Band(fails=0.88)),
 }

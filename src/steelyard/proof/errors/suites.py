@@ -15,7 +15,7 @@ from steelyard.infer.multiplicity import CORRECTIONS
 from steelyard.infer.paired.decision import decide
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import settle
-from steelyard.proof.claims import ALPHA, Band, Claim, Point, Said, Setting, averaged, counted, declared
+from steelyard.proof.claims import ALPHA, Band, BandText, Claim, Point, Setting, averaged, counted, declared
 from steelyard.proof.trials import told
 from steelyard.questions.suite.check_suite import judged
 from steelyard.results.comparison import Test
@@ -24,7 +24,7 @@ from steelyard.results.verdict import WORSE, Verdict
 FloatArray = npt.NDArray[np.float64]
 PAGE = "docs/guard.md"
 TODAY = datetime.date(2026, 1, 1)
-FAMILYWISE: dict[str, Said] = {
+FAMILYWISE: dict[str, BandText] = {
     "holm": ("some healthy guard is called worse in at most 5% of suites", Band(high=0.05)),
     "bonferroni": ("some healthy guard is called worse in at most 5% of suites", Band(high=0.05)),
     "bh": (
@@ -33,13 +33,13 @@ FAMILYWISE: dict[str, Said] = {
     ),
     "none": ("twenty guards at 5% alarm in two of three healthy nights", Band(fails=0.5)),
 }
-DISCOVERY: dict[str, Said] = {
+DISCOVERY: dict[str, BandText] = {
     "holm": ("at most 5% of the calls are false, on average", Band(high=0.05)),
     "bonferroni": ("at most 5% of the calls are false, on average", Band(high=0.05)),
     "bh": ("at most 5% of the calls are false, on average", Band(high=0.05)),
     "none": ("bounds neither", Band(fails=0.1)),
 }
-POWERS: dict[str, Said] = {
+POWERS: dict[str, BandText] = {
     "holm": ("finds 3 standard errors in two of five guards or more", Band(low=0.4)),
     "bonferroni": ("finds 3 standard errors in two of five guards or more", Band(low=0.4)),
     "bh": ("finds 3 standard errors in nearly half of the guards or more", Band(low=0.45)),

@@ -12,7 +12,7 @@ from steelyard.infer.paired.equivalence import equivalence_of_flips
 from steelyard.infer.planning.coverage import rejected_flips
 from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import settle
-from steelyard.proof.claims import ALPHA, TWO_PAGE, Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import ALPHA, TWO_PAGE, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.trials import significant
 from steelyard.results.base import Warnings
 from steelyard.tally.joint import Flips
@@ -31,7 +31,7 @@ REACH = 2.8  # standard errors that are found four times in five, two-sided
 Region = Callable[[int], "npt.NDArray[np.bool_]"]
 NEVER = "equals mcnemar-exact: the level is never exceeded"
 MOST = "at most 5%, or a little more where half of the items or more disagree"
-SAID: dict[tuple[str, str], dict[str, Said]] = {
+SAID: dict[tuple[str, str], dict[str, BandText]] = {
     ("two-sided", "size"): {
         "mcnemar-midp": (MOST, Band(high=0.065)),
         "mcnemar-exact": ("the level is never exceeded", Band(high=0.05)),

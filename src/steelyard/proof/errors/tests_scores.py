@@ -12,7 +12,7 @@ import numpy.typing as npt
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Said, Setting
+from steelyard.proof.claims import Band, BandText, Claim, Setting
 from steelyard.proof.errors.tests import PAGE, plainly
 from steelyard.proof.trials import Calls, Trial, alike, significant
 from steelyard.results.base import Warnings
@@ -124,7 +124,7 @@ def _skewed() -> Trial:
 
     names = ("sign-flip", "paired-t", "wilcoxon")
     default = default_of_scores(pairs_of(5))
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "sign-flip": ("with fewer than 100 items and skewed differences only approximate: it rejects too often", Band(fails=0.1, high=0.7)),
         "paired-t": ("with fewer than 100 items and skewed differences only approximate: it rejects too often", Band(fails=0.1, high=0.7)),
         "wilcoxon": ("rejects nearly always from 20 items on: it does not test the mean", Band(low=0.5, fails=0.88)),

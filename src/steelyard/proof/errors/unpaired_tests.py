@@ -15,7 +15,7 @@ from steelyard.estimate.pair_evidence import unpaired_evidence
 from steelyard.infer.planning.coverage import rejected_pairs
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
-from steelyard.proof.claims import Band, Claim, Point, Said, Setting, declared, words
+from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.coverage.unpaired import LAWS, SIZES
 from steelyard.proof.errors.tests import PAGE, REACH, plainly
 from steelyard.proof.errors.tests_labels import FINDS, labelled, ranked
@@ -36,7 +36,7 @@ def claims() -> Iterator[Claim]:
 
 
 def _proportions() -> Iterator[Claim]:
-    said: dict[str, Said] = {
+    said: dict[str, BandText] = {
         "size": ("false alarms of 6% or fewer", Band(high=0.06)),
         "power": ("finds 2.8 standard errors about four times in five", Band(low=0.62, mean_low=0.75)),
     }

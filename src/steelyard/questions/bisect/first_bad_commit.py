@@ -128,7 +128,7 @@ def _chance(sure: float) -> str:
 
 def _searched(
     where: Repository, commits: Sequence[str], command: Sequence[str], said: Mapping[str, Any], tell: Tell
-) -> tuple[SearchOutcome, _Ready, SearchOptions]:
+) -> tuple[SearchOutcome, _PreparedSearch, SearchOptions]:
     """The search among these commits, for all that was said: the options of `bisect` by their names."""
     options = _checked(**{name: said[name] for name in ("delta", "batch", "rounds", "whole_runs", "max_calls")})
     with _prepared(where, commits, command, said) as ready:
@@ -158,7 +158,7 @@ def _ends(where: Repository, commits: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
+class _PreparedSearch:
     """All that a search needs, open."""
 
     good: Mapping[str, float]
@@ -170,7 +170,7 @@ class _Ready:
 
 
 @contextmanager
-def _prepared(where: Repository, commits: Sequence[str], command: Sequence[str], said: Mapping[str, Any]) -> Iterator[_Ready]:
+def _prepared(where: Repository, commits: Sequence[str], command: Sequence[str], said: Mapping[str, Any]) -> Iterator[_PreparedSearch]:
     """Everything is checked before the first command is run; one search at a time uses the kept answers."""
     columns = {name: value for name, value in said.items() if name not in _UNSAID}
     refuse_unknown(columns, RUN_KEYWORDS, "bisect")
@@ -189,7 +189,7 @@ def _prepared(where: Repository, commits: Sequence[str], command: Sequence[str],
         kept.load()
         known = frozenset({*good, *bad})
         ask = CommandAsker(checkout, where, command, commits, log=log, columns=columns, metric=metric, known=known, timeout=timeout)
-        yield _Ready(good=good, bad=bad, higher=higher, metric=metric, answers=Answers(commits, kept.answers, kept.save), ask=ask)
+        yield _PreparedSearch(good=good, bad=bad, higher=higher, metric=metric, answers=Answers(commits, kept.answers, kept.save), ask=ask)
 
 
 def _stored(
@@ -277,7 +277,7 @@ def _past_runs(store: History, commits: Sequence[str], said: Mapping[str, Any]) 
 # ---- the answer ------------------------------------------------------------------------------------------------------------
 
 
-def _result(line: Sequence[GitCommit], found: SearchOutcome, ready: _Ready, options: SearchOptions) -> Bisect:
+def _result(line: Sequence[GitCommit], found: SearchOutcome, ready: _PreparedSearch, options: SearchOptions) -> Bisect:
     p = found.posterior
     searched = found.came_back
     suspects = [place + 1 for place in credible_set(p, 1 - options.delta)] if searched else []
@@ -332,7 +332,7 @@ def _commit(commit: GitCommit, place: int, found: SearchOutcome, *, searched: bo
     )
 
 
-def _telling(found: SearchOutcome, ready: _Ready, named: Sequence[int]) -> tuple[TellingItem, ...]:
+def _telling(found: SearchOutcome, ready: _PreparedSearch, named: Sequence[int]) -> tuple[TellingItem, ...]:
     """The items that prove it: those that parted most clearly before and after the named commit come first."""
     if not named:
         return ()

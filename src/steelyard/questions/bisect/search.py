@@ -155,7 +155,7 @@ SPENT = "max_calls"
 NAMED, NOTHING_LEFT, NOT_BACK = "named", "nothing left to ask", "the loss did not come back"
 
 
-class _Spent(Exception):
+class _NoCallsLeft(Exception):
     """No more calls."""
 
 
@@ -192,7 +192,7 @@ class _Search:
         """Ask items at a commit and keep what is answered; False if the commit has to be skipped."""
         most = self.most_calls()
         if most is not None and self.answers.asked + len(ids) > most:
-            raise _Spent
+            raise _NoCallsLeft
         try:
             scores = self.ask(commit, ids)
         except SkippedCommitError as why:
@@ -217,7 +217,7 @@ class _Search:
                 return p, None, NOTHING_LEFT
             try:
                 said = ask_at(commit)
-            except _Spent:
+            except _NoCallsLeft:
                 return p, None, SPENT
             self.tell(f"{self.answers.calls:,} calls, {self.answers.commits[commit][:12]}: {self.skipped.get(commit, said)}")
 
@@ -257,7 +257,7 @@ class _TellingItems(_Search):
                 if unasked := [id_ for id_ in self.telling if not self.answers.at(end).get(id_)]:
                     self.asked_afresh(end, unasked)
                     self.tell(f"{self.answers.calls:,} calls, {self.answers.commits[end][:12]}: {self._said(end)}")
-        except _Spent:
+        except _NoCallsLeft:
             return self.outcome(self.flat(), None, SPENT, came_back=False)
         (r, s), (r_bad, s_bad) = self._counted(0), self._counted(self.last)
         if two_proportion_z(r, s, r_bad, s_bad)[0] < CAME_BACK:
@@ -336,7 +336,7 @@ class _WholeRuns(_Search):
                 came_back = self._gap() >= CAME_BACK
                 if came_back or self._always_equal():
                     break
-        except _Spent:
+        except _NoCallsLeft:
             return self.outcome(self.flat(), None, SPENT, came_back=False)
         if not came_back:
             return self.outcome(self.flat(), None, NOT_BACK, came_back=False)

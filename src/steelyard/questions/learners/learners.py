@@ -44,7 +44,7 @@ FALSE_ALARMS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ComparisonSentences:
     """The sentences about one comparison."""
 
     metric: Metric
@@ -236,7 +236,7 @@ def compare_learners(
     first, second = (np.array([piece.scores[side] for piece in used], float) for side in (0, 1))
     delta = crossval.differences(first, second)
     found = judge(scheme, delta, [piece.split for piece in used], alternative, settings.confidence_level, settings.side)
-    words = Words(metric=quantity, scheme=scheme, names=called, settings=settings, warnings=Warnings())
+    words = ComparisonSentences(metric=quantity, scheme=scheme, names=called, settings=settings, warnings=Warnings())
     words.warn(found, outcomes, sizes=[len(piece.rows) for piece in used], undefined=len(scored) - len(used), failures=failures)
     words.warn_classes(scorer.names, scorer.classes)
     return _comparison(found, first, second, delta, words, asked, _details(scheme, scorer, scored, failures, classes is not None, group), n)
@@ -247,7 +247,7 @@ def _comparison(
     first: FloatArray,
     second: FloatArray,
     delta: FloatArray,
-    words: Words,
+    words: ComparisonSentences,
     asked: CompareOptions,
     details: dict[str, Any],
     n: int,

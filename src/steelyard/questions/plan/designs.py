@@ -20,7 +20,7 @@ from steelyard.results.plan import Plan
 if TYPE_CHECKING:
     from steelyard.infer.planning.run_designs import RunDesign
     from steelyard.infer.planning.stored_answers import StoredAnswers
-    from steelyard.infer.sequential.sequential_cost import Operating
+    from steelyard.infer.sequential.sequential_cost import OperatingCharacteristics
 
 WORST_SIGMA = 0.5  # of right or wrong: half of the items right
 ABOUT = 1.05  # a ratio below this is told as "about as many"
@@ -396,7 +396,7 @@ def _plan(
 def _steps(design: RunDesign) -> list[dict[str, Any]]:
     """How a design that stops early ends, if nothing changed and wherever theta is lost, with the information bound beside it."""
     bounds = (None, None) if design.bound is None else design.bound
-    ended: list[tuple[str, Operating, float | None]] = [(SAME, design.healthy, bounds[0])]
+    ended: list[tuple[str, OperatingCharacteristics, float | None]] = [(SAME, design.healthy, bounds[0])]
     ended += [(DROPPED if len(design.dropped) == 1 else f"{DROPPED}, {place}", each, bounds[1]) for place, each in design.dropped.items()]
     return [
         {

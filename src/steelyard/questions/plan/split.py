@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.curve_fit import CurveFitting
 from steelyard.estimate.curve_points import points_of
-from steelyard.infer.learning.learning_curve import Fit
+from steelyard.infer.learning.learning_curve import CurveFit
 from steelyard.infer.planning.split import Expected, best_whole, edge, expected_wilson
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
@@ -108,7 +108,7 @@ class SplitQuestion:
     """The curve and what was asked of it. Inside, scores are shares of right answers: an error is turned."""
 
     curve: CurveFitting
-    fit: Fit
+    fit: CurveFit
     total: int
     width: float | None
     loss: float
@@ -128,15 +128,15 @@ class SplitQuestion:
     def level(self) -> float:
         return self.curve.settings.confidence_level
 
-    def right(self, train: int, fit: Fit | None = None) -> float:
+    def right(self, train: int, fit: CurveFit | None = None) -> float:
         """The share of right answers after training on so many."""
         return min(max(1 - float((fit or self.fit).law.error(train)[0]), 0.0), 1.0)
 
-    def split(self, test: int, total: int, fit: Fit | None = None, shift: float = 0.0) -> Chosen:
+    def split(self, test: int, total: int, fit: CurveFit | None = None, shift: float = 0.0) -> Chosen:
         p = min(max(self.right(total - test, fit) + shift, 0.0), 1.0)
         return Chosen(total - test, test, p, expected_wilson(p, test, self.level))
 
-    def best(self, total: int, fit: Fit | None = None, shift: float = 0.0) -> Chosen | None:
+    def best(self, total: int, fit: CurveFit | None = None, shift: float = 0.0) -> Chosen | None:
         """The split that was asked for; None where the total leaves no room for it."""
         most = total - self.smallest
         if most < LEAST_TEST:
@@ -150,7 +150,7 @@ class SplitQuestion:
         test = edge(lambda m: self.split(m, total, fit, shift).expected.width <= wide, narrowest, LEAST_TEST)
         return self.split(test, total, fit, shift)
 
-    def narrowest(self, total: int, fit: Fit | None = None, shift: float = 0.0) -> int:
+    def narrowest(self, total: int, fit: CurveFit | None = None, shift: float = 0.0) -> int:
         """The test set with the shortest interval: not always the largest, since a worse model is harder to pin down."""
         return best_whole(lambda m: -self.split(m, total, fit, shift).expected.width, LEAST_TEST, total - self.smallest)
 
@@ -310,7 +310,7 @@ class SplitQuestion:
 
     def sensitivity(self) -> tuple[Mapping[str, Any], ...]:
         """Another level of the curve, and the curve without its largest size."""
-        cases: list[tuple[str, Fit, float]] = []
+        cases: list[tuple[str, CurveFit, float]] = []
         for shift in (-0.02, 0.02):
             if 0 < self.right(self.largest) + shift < 1:
                 told = f"the score is {abs(shift):g} {'lower' if (shift < 0) == self.curve.up else 'higher'}"

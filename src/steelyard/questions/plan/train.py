@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.estimate.curve_fit import CurveFitting, read_gap
 from steelyard.estimate.curve_points import points_of
-from steelyard.infer.learning.learning_curve import Fit
+from steelyard.infer.learning.learning_curve import CurveFit
 from steelyard.infer.resampling.bootstrap import check_draws
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import settle
@@ -253,7 +253,7 @@ class Question(CurveFitting):
 
     # ---- the answer --------------------------------------------------------------------------------------------------
 
-    def reach(self, fit: Fit, target: float) -> tuple[int | None, int | None, int | None]:
+    def reach(self, fit: CurveFit, target: float) -> tuple[int | None, int | None, int | None]:
         """(n, low, high) for a target; None where there is none within a thousand times the largest size."""
         most = FARTHEST * self.points.sizes.max()
         n, low, high = (None if x is None or x > most else x for x in fit.size(self.turn(target), self.settings.confidence_level))
@@ -263,7 +263,7 @@ class Question(CurveFitting):
             None if high is None else max(1, math.ceil(high)),
         )
 
-    def limit(self, fit: Fit) -> dict[str, float | None]:
+    def limit(self, fit: CurveFit) -> dict[str, float | None]:
         """The asymptote with its interval; without one where every redrawn curve heads for the best score there is."""
         found = self.level_of(fit.asymptote(self.settings.confidence_level))
         if found["low"] is not None and found["low"] == found["high"]:
@@ -305,7 +305,7 @@ class Question(CurveFitting):
         warn(found, self.warnings)
         return self.plan(fit, rest, found, read_gap(self, fit))
 
-    def plan(self, fit: Fit, rest: Fit, found: CurveReading, gap: CurveGap | None) -> Plan:
+    def plan(self, fit: CurveFit, rest: CurveFit, found: CurveReading, gap: CurveGap | None) -> Plan:
         return Plan(
             goal="train",
             design=found.design,
@@ -337,7 +337,7 @@ class Question(CurveFitting):
 
     # ---- around the answer ---------------------------------------------------------------------------------------------
 
-    def steps(self, fit: Fit) -> tuple[Mapping[str, Any], ...]:
+    def steps(self, fit: CurveFit) -> tuple[Mapping[str, Any], ...]:
         """The score at the largest size and at three doublings of it, and what each doubling buys."""
         rows: list[dict[str, Any]] = []
         for factor in (1, 2, 4, 8):
@@ -347,7 +347,7 @@ class Question(CurveFitting):
             rows.append({"n": n, "score": at["estimate"], "low": at["low"], "high": at["high"], "doubling_buys": at["estimate"] - half})
         return tuple(rows)
 
-    def sensitivity(self, fit: Fit, rest: Fit) -> tuple[Mapping[str, Any], ...]:
+    def sensitivity(self, fit: CurveFit, rest: CurveFit) -> tuple[Mapping[str, Any], ...]:
         """Other targets, and the same one asked of the curve without its largest size."""
         others = [self.target + d for d in (-0.02, -0.01, 0.01, 0.02)] if self.up else [self.target * f for f in (1.1, 1.05, 0.95, 0.9)]
         rows = []
@@ -359,7 +359,7 @@ class Question(CurveFitting):
         rows.append({"if": f"the largest size ({self.points.sizes.max():,.0f}) is left out", "n": n, "low": low, "high": high})
         return tuple(rows)
 
-    def drawn(self, fit: Fit, found: CurveReading, gap: CurveGap | None) -> Curve:
+    def drawn(self, fit: CurveFit, found: CurveReading, gap: CurveGap | None) -> Curve:
         """From the smallest size to the answer and beyond, at most as far as a drawing stays readable."""
         end = min(max(4 * found.largest, 2 * (found.n or 0)), 64 * found.largest)
         x = np.geomspace(min(found.smallest, found.n or found.smallest), end, PLACES)
@@ -378,7 +378,7 @@ class Question(CurveFitting):
             mark=None if found.n is None or found.n > end else (float(found.n), self.target),
         )
 
-    def details(self, fit: Fit, found: CurveReading) -> dict[str, Any]:
+    def details(self, fit: CurveFit, found: CurveReading) -> dict[str, Any]:
         beyond = None if found.n is None else found.n / found.largest
         return {
             "target": self.target,

@@ -39,7 +39,7 @@ TAKEN = {"direction": "higher is taken as better", "alpha": f"{ALPHA:g} is taken
 
 
 @dataclass(slots=True)
-class Learned:
+class ImportedConfig:
     """What was written into the configuration, and what there is to say about it."""
 
     plain: dict[str, Any] | None = None
@@ -47,9 +47,9 @@ class Learned:
     warnings: list[str] = field(default_factory=list)
 
 
-def learn_tasks(found: Imported, dialect: str, places: Mapping[str, ReferenceLocation], config: Where) -> Learned:
+def learn_tasks(found: Imported, dialect: str, places: Mapping[str, ReferenceLocation], config: Where) -> ImportedConfig:
     """Write the tables of the known tasks. What the entries, the configuration and the suite leave open is a warning."""
-    out = Learned()
+    out = ImportedConfig()
     known = {task: TRTLLM[task] for task in found.tasks if dialect == "trtllm" and task in TRTLLM}
     if known:
         _write(known, config, out)
@@ -60,7 +60,7 @@ def learn_tasks(found: Imported, dialect: str, places: Mapping[str, ReferenceLoc
     return out
 
 
-def _write(known: Mapping[str, Mapping[str, Any]], config: Where, out: Learned) -> None:
+def _write(known: Mapping[str, Mapping[str, Any]], config: Where, out: ImportedConfig) -> None:
     path = find_config(Path.cwd(), config).path or Path.cwd() / FILE
     shown = shown_path(path)
     done: list[WithTables] = []

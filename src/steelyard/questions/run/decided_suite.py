@@ -100,7 +100,7 @@ class TaskUnderWay:
 
 
 @dataclass(slots=True, kw_only=True)
-class SuiteCourse:
+class SuiteSession:
     """The suite under way: the rule over all tasks, and how far each of them is."""
 
     asked: AskedSuite
@@ -201,7 +201,7 @@ def decided_suite(
         say_before([task.course for task in tasks], progress)
         for place, task in enumerate(tasks):
             task.watch.look = _looking(rule, place)
-        suite = SuiteCourse(asked=asked, tasks=tasks, rule=rule)
+        suite = SuiteSession(asked=asked, tasks=tasks, rule=rule)
         suite.follow()
         suite.finish()
     return _answer(suite)
@@ -332,7 +332,7 @@ def _as_task(task: TaskUnderWay) -> SuiteTask:
 # ---- the answer --------------------------------------------------------------------------------------------------------------
 
 
-def _answer(suite: SuiteCourse) -> Suite:
+def _answer(suite: SuiteSession) -> Suite:
     rule, asked = suite.rule, suite.asked
     verdicts = [_verdict(task, suite) for task in suite.tasks]
     decision = "regression" if rule.worse else rule.decision  # a limit ends the asking, and undoes nothing
@@ -398,7 +398,7 @@ def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
     }
 
 
-def _verdict(task: TaskUnderWay, suite: SuiteCourse) -> Verdict:
+def _verdict(task: TaskUnderWay, suite: SuiteSession) -> Verdict:
     found = task.found.verdict if task.found is not None else None
     if found is not None:
         return _tiered(found, task)
@@ -428,7 +428,7 @@ def _tiered(verdict: Verdict, task: TaskUnderWay) -> Verdict:
     return replace(verdict, tier=task.guard.tier)
 
 
-def _conclusion(suite: SuiteCourse, outcome: str, facts: Mapping[str, Any]) -> str:
+def _conclusion(suite: SuiteSession, outcome: str, facts: Mapping[str, Any]) -> str:
     used, there = facts["calls"], facts["calls_available"]
     calls = f"{used:,} of {there:,} calls" + (f", {there - used:,} saved" if there > used else "")
     many = len(suite.tasks)

@@ -11,7 +11,7 @@ from steelyard.errors import UsageError
 from steelyard.estimate.guard.sequential import StoppingPlan
 from steelyard.infer.planning.run_designs import RunDesign, answers_on_record, candidates_beside, one_answer, scores_on_record
 from steelyard.infer.planning.stored_answers import recorded_answers
-from steelyard.infer.sequential.sequential_cost import Operating
+from steelyard.infer.sequential.sequential_cost import OperatingCharacteristics
 from steelyard.infer.sequential.stopping import RULES
 from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
@@ -92,7 +92,7 @@ def _design(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options:
     return scores_on_record(x, (low, high), mean if baseline.rule.sign > 0 else low + high - mean, *rates, wavering=wavering, **rest)
 
 
-def _told(ends: Operating, each: int) -> Mapping[str, Any]:
+def _told(ends: OperatingCharacteristics, each: int) -> Mapping[str, Any]:
     return {
         "calls": round(each * ends.items),
         "calls_90": each * ends.items_90,

@@ -27,7 +27,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import RED, left, widest
-from steelyard.results.certificate import UP_IS_BAD, Certificate, Held, Preferred, Tried
+from steelyard.results.certificate import UP_IS_BAD, Certificate, CertifiedClaim, CertifiedPreference, CertifiedSetting
 
 HEADS = ("method", "kind", "worst", "where", "mean", "band", "")
 NUMBERS = (2, 4)
@@ -39,15 +39,15 @@ SLUG = 48  # letters of a family in the name of a file
 COLUMNS = 116  # of a page of Markdown, which is kept and compared
 
 
-def families(c: Certificate) -> dict[str, list[Held]]:
+def families(c: Certificate) -> dict[str, list[CertifiedClaim]]:
     """The claims by family, in their order."""
-    found: dict[str, list[Held]] = {}
+    found: dict[str, list[CertifiedClaim]] = {}
     for claim in c.claims:
         found.setdefault(claim.family, []).append(claim)
     return found
 
 
-def claim_cells(claim: Held) -> list[str]:
+def claim_cells(claim: CertifiedClaim) -> list[str]:
     """One line of a family's table."""
     method = f"{claim.method} (default)" if claim.default else claim.method
     worst = share_text(claim.worst, claim.worst_error)
@@ -59,7 +59,7 @@ def share_text(share: float, error: float) -> str:
     return f"{share:.4f}" + (f" +-{error:.4f}" if error > 0 else "")
 
 
-def band_text(claim: Held) -> str:
+def band_text(claim: CertifiedClaim) -> str:
     """Where the worst share must lie, then the mean: `>=0.83; mean 0.949-0.96`. A documented failure is the other end of the first."""
     b, up = claim.band, claim.kind in UP_IS_BAD
     first = _range(b.get("fails"), b.get("high")) if up else _range(b.get("low"), b.get("fails"))
@@ -88,7 +88,7 @@ def exact_cells(c: Certificate) -> list[list[str]]:
     ]
 
 
-def sayings(claims: Sequence[Held]) -> list[str]:
+def sayings(claims: Sequence[CertifiedClaim]) -> list[str]:
     """What is said of each method of a family, those of which the same is said together."""
     several = len({claim.kind for claim in claims}) > 1
     by_sentence: dict[tuple[str, str], list[str]] = {}
@@ -99,7 +99,7 @@ def sayings(claims: Sequence[Held]) -> list[str]:
 
 def preference_sentences(c: Certificate, family: str) -> list[str]:
     """Where alternatives beat the default of a family, those with the same reason in one sentence."""
-    by_reason: dict[tuple[str, str | None], list[Preferred]] = {}
+    by_reason: dict[tuple[str, str | None], list[CertifiedPreference]] = {}
     for each in c.preferences:
         if each.family == family:
             by_reason.setdefault((each.default, each.reason), []).append(each)
@@ -157,7 +157,7 @@ def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None 
     )
 
 
-def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> Section:
+def _family(c: Certificate, family: str, claims: Sequence[CertifiedClaim], file: str) -> Section:
     cells = [claim_cells(claim) for claim in claims]
     heads = [*HEADS[:-1], "holds"]
     told, preferred = sayings(claims), preference_sentences(c, family)
@@ -179,7 +179,7 @@ def _family(c: Certificate, family: str, claims: Sequence[Held], file: str) -> S
     )
 
 
-def _text_table(claims: Sequence[Held]) -> PageTable:
+def _text_table(claims: Sequence[CertifiedClaim]) -> PageTable:
     """The table of a family; a column for the kind only where there are several."""
     rows = [[f"{claim.method}{'*' if claim.default else ''}", *claim_cells(claim)[1:]] for claim in claims]
     if len({claim.kind for claim in claims}) > 1:
@@ -204,7 +204,7 @@ def _exact(c: Certificate) -> Section | None:
     )
 
 
-def nominal_text(claims: Sequence[Held]) -> str:
+def nominal_text(claims: Sequence[CertifiedClaim]) -> str:
     """What is claimed of a family: `coverage 0.95`; the default is marked."""
     kinds = " and ".join(dict.fromkeys(f"{claim.kind} {claim.nominal:g}" for claim in claims))
     return kinds + (" (* is the default)" if any(claim.default for claim in claims) else "")
@@ -213,12 +213,12 @@ def nominal_text(claims: Sequence[Held]) -> str:
 # ---- figures, CSV ----------------------------------------------------------------------------------------------------
 
 
-def ends(claim: Held) -> tuple[float, float]:
+def ends(claim: CertifiedClaim) -> tuple[float, float]:
     """The least and the most share found in any setting."""
     return min(tried.least for tried in claim.settings), max(tried.most for tried in claim.settings)
 
 
-def bars(claims: Sequence[Held]) -> list[str]:
+def bars(claims: Sequence[CertifiedClaim]) -> list[str]:
     """From the least share to the most, the mean marked o and nominal marked |, on an axis from 0 to 1."""
     named = [f"{claim.method}, {claim.kind}" for claim in claims]
     wide = widest(named)
@@ -236,7 +236,7 @@ def _column(share: float) -> int:
     return min(max(nearest(share * (BAR - 1)), 0), BAR - 1)
 
 
-def forest(family: str, claims: Sequence[Held]) -> Forest:
+def forest(family: str, claims: Sequence[CertifiedClaim]) -> Forest:
     """A family as a figure: a bar from the least share found to the most, its mean as a dot, nominal as a line."""
     kinds = dict.fromkeys(claim.kind for claim in claims)
     drawn = []
@@ -254,7 +254,7 @@ def figures(c: Certificate) -> dict[str, str]:
     return {family: forest(family, claims).svg(alone=True) for family, claims in families(c).items()}
 
 
-def kinds_text(claims: Sequence[Held]) -> str:
+def kinds_text(claims: Sequence[CertifiedClaim]) -> str:
     return " and ".join(dict.fromkeys(claim.kind for claim in claims)).capitalize()
 
 
@@ -273,7 +273,7 @@ def certificate_csv(c: Certificate) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ("family", "method", "kind", "nominal", "default")
-    found = [name for name in Tried.names() if name not in ("broken", "seconds")]
+    found = [name for name in CertifiedSetting.names() if name not in ("broken", "seconds")]
     writer.writerow([*about, *found, "holds"])
     for claim in c.claims:
         for tried in claim.settings:
