@@ -78,7 +78,23 @@ if TYPE_CHECKING:
     )
     from steelyard.results.details import ComparisonDetails, PlanDetails, PooledTable, RowDetails, TestDetails, VerdictDetails
     from steelyard.results.evaluation import Answered, DryRun, Evaluation
-    from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
+    from steelyard.results.history import (
+        Acknowledged,
+        AlarmsSoFar,
+        Drift,
+        DriftChart,
+        DriftEvidence,
+        DriftRun,
+        EvidenceSoFar,
+        FlakyItem,
+        FlakyItems,
+        HeldAgainst,
+        LikelyChange,
+        PastRun,
+        RunDeviation,
+        RunList,
+        RunPlace,
+    )
     from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
     from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
     from steelyard.results.nights import (
@@ -127,6 +143,17 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "FlakyItems": "results.history",
+    "FlakyItem": "results.history",
+    "AlarmsSoFar": "results.history",
+    "RunDeviation": "results.history",
+    "LikelyChange": "results.history",
+    "DriftEvidence": "results.history",
+    "EvidenceSoFar": "results.history",
+    "DriftChart": "results.history",
+    "DriftRun": "results.history",
+    "RunPlace": "results.history",
+    "HeldAgainst": "results.history",
     "SuiteRow": "results.verdict",
     "SuiteNightAcknowledged": "results.verdict",
     "Waiver": "results.verdict",
@@ -278,6 +305,7 @@ _HOME = {
 __all__ = [
     "AccuracyTask",
     "Acknowledged",
+    "AlarmsSoFar",
     "AmbiguityError",
     "Answered",
     "Audit",
@@ -306,10 +334,17 @@ __all__ = [
     "DataSplit",
     "Difference",
     "Drift",
+    "DriftChart",
+    "DriftEvidence",
+    "DriftRun",
     "DryRun",
     "Evaluation",
+    "EvidenceSoFar",
     "FallenItem",
     "Finding",
+    "FlakyItem",
+    "FlakyItems",
+    "HeldAgainst",
     "History",
     "Interval",
     "JointCounts",
@@ -317,6 +352,7 @@ __all__ = [
     "JudgedSystem",
     "Leaderboard",
     "LearningCurve",
+    "LikelyChange",
     "Lint",
     "Listing",
     "MeanRanks",
@@ -345,7 +381,9 @@ __all__ = [
     "Result",
     "Row",
     "RowDetails",
+    "RunDeviation",
     "RunList",
+    "RunPlace",
     "SharedPair",
     "SinceNight",
     "Slice",

@@ -35,7 +35,8 @@ from steelyard.history.schema import (
 from steelyard.options.history import LIMIT, OPEN
 from steelyard.options.option import documented
 from steelyard.redaction import redacted
-from steelyard.results.history import PastRun
+from steelyard.results.base import plain
+from steelyard.results.history import HeldAgainst, PastRun
 from steelyard.version import __version__
 
 BITS, DOUBLES = "bits", "doubles"
@@ -608,7 +609,7 @@ def _unsayable(text: str) -> bool:
 
 def _json(value: Any) -> str:
     try:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(plain(value), allow_nan=False)
     except (TypeError, ValueError) as fault:
         raise UsageError("cannot add to the history", got=str(fault), need="texts and finite numbers") from None
 
@@ -619,4 +620,6 @@ def run_of(names: Sequence[str], row: Sequence[Any]) -> PastRun:
     for name in MAPPINGS:
         if isinstance(found.get(name), str):
             found[name] = {} if found[name] == "{}" else json.loads(found[name])
+    if found.get("reference") is not None:
+        found["reference"] = HeldAgainst.from_dict(found["reference"])  # a later version may have put more there
     return PastRun(**{**found, "higher_is_better": bool(found.get("higher_is_better", True))})

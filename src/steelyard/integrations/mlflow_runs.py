@@ -85,7 +85,6 @@ class Experiment:
 
 def _values(run: PastRun, ends: tuple[float, float, float] | None) -> dict[str, float]:
     """The numbers of a run, those that are known."""
-    reference = run.reference or {}
     found = {
         "estimate": run.estimate,
         "low": None if ends is None else ends[0],
@@ -96,7 +95,7 @@ def _values(run: PastRun, ends: tuple[float, float, float] | None) -> dict[str, 
         "difference_high": run.upper,
         "p_value": run.p_value,
         "threshold": run.threshold,
-        "reference": reference.get("value") if run.verdict is not None else None,
+        "reference": run.reference.value if run.reference is not None and run.verdict is not None else None,
     }
     return {name: float(value) for name, value in found.items() if value is not None and math.isfinite(value)}
 

@@ -12,7 +12,7 @@ from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
 from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
-from steelyard.results.history import Acknowledged, Drift, PastRun, RunList
+from steelyard.results.history import Acknowledged, Drift, DriftRun, PastRun, RunList
 from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
 from steelyard.results.verdict import Recorded
@@ -261,15 +261,18 @@ def samples() -> dict[str, Any]:
             drifting=True,
             reference={"value": 0.9, "runs": 1},
             runs=tuple(
-                {
-                    "time": "2026-11-01T10:00:00Z",
-                    "estimate": 0.9 - i / 100,
-                    "score": None,
-                    "cusum": 1.0,
-                    "first": 2.0,
-                    "pooled": None,
-                    "verdict": "pass",
-                }
+                DriftRun(
+                    id=f"r{i}",
+                    time="2026-11-01T10:00:00Z",
+                    command="check",
+                    verdict="pass",
+                    n=100,
+                    estimate=0.9 - i / 100,
+                    score=None,
+                    cusum=1.0,
+                    first=2.0,
+                    pooled=None,
+                )
                 for i in range(5)
             ),
             conclusion="it drifts.",

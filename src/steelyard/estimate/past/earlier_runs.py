@@ -23,7 +23,7 @@ from steelyard.infer.nights.watch import Night
 from steelyard.infer.suite.closed_testing import TaskEvidence, judge_tasks
 from steelyard.reference.config import Config
 from steelyard.reference.lookup import load, locate, matched
-from steelyard.results.history import PastRun
+from steelyard.results.history import HeldAgainst, PastRun
 from steelyard.results.verdict import Verdict
 
 MOST = 20  # earlier runs that say how much a whole run varies
@@ -222,10 +222,10 @@ def _comparable(run: PastRun, task: PastTask) -> bool:
 
 def _same_reference(run: PastRun, reference: Mapping[str, Any], n: int | None) -> bool:
     """Whether a run was held against this record. Its value is that of the items they share, so it tells only where they are as many."""
-    own = run.reference or {}
+    own = run.reference or HeldAgainst()
     if any(own.get(name) != reference.get(name) for name in ENTRY):
         return False
-    return run.n != n or own.get("value") == reference.get("value")
+    return run.n != n or own.value == reference.get("value")
 
 
 def _told(protocol: Mapping[str, Any]) -> dict[str, str]:

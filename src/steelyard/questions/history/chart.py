@@ -59,7 +59,7 @@ def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
 
             low, high = wilson(round(hits), run.n, LEVEL)
             return low * unit, high * unit, OWN
-    value = (run.reference or {}).get("value")
+    value = None if run.reference is None else run.reference.value
     if isinstance(value, int | float) and run.lower is not None and run.upper is not None:
         sign = 1.0 if run.higher_is_better else -1.0  # the change of a verdict is turned so that up is good
         ends = sorted((value + sign * run.lower, value + sign * run.upper))
@@ -87,11 +87,14 @@ def what_changed(a: PastRun, b: PastRun) -> list[str]:
         if one != other:
             out.append(f"{what} {_cut(what, one)} → {_cut(what, other)}")
     out += _keys("spec", a.spec, b.spec) + _keys("protocol", a.protocol, b.protocol)
-    mine, other = ((run.reference or {}).get("value") for run in (a, b))
-    numbers = (("reference", mine, other), *((name, getattr(a, name), getattr(b, name)) for name in ("theta", "margin", "alpha")))
-    for what, one, other in numbers:
-        if one != other and None not in (one, other):  # a record has none of them, which is no change
-            out.append(f"{what} {one:.6g} → {other:.6g}")
+    mine, yours = (None if run.reference is None else run.reference.value for run in (a, b))
+    numbers: tuple[tuple[str, float | None, float | None], ...] = (
+        ("reference", mine, yours),
+        *((name, getattr(a, name), getattr(b, name)) for name in ("theta", "margin", "alpha")),
+    )
+    for what, old, new in numbers:
+        if old != new and old is not None and new is not None:  # a record has none of them, which is no change
+            out.append(f"{what} {old:.6g} → {new:.6g}")
     return out
 
 

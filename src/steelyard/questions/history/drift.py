@@ -20,7 +20,20 @@ from steelyard.options.history import ITEMS, OPTIONS
 from steelyard.options.option import checked, documented, seed_of, whole
 from steelyard.questions.history.export import every_run
 from steelyard.results import signature
-from steelyard.results.history import Drift, PastRun
+from steelyard.results.history import (
+    AlarmsSoFar,
+    Drift,
+    DriftChart,
+    DriftEvidence,
+    DriftRun,
+    EvidenceSoFar,
+    FlakyItems,
+    HeldAgainst,
+    LikelyChange,
+    PastRun,
+    RunDeviation,
+    RunPlace,
+)
 
 MOST_RUNS = 2_000  # the newest of a series: the evidence takes time that grows with their square
 
@@ -32,7 +45,7 @@ class RunSeries:
     runs: list[PastRun]
     values: list[float]
     sign: float
-    first: Mapping[str, Any] | None
+    first: HeldAgainst | None
     start: Start
     checks: list[PastRun]
     warnings: list[str] = field(default_factory=list)
@@ -56,7 +69,7 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
     fair = [run for run in same if run.estimate is not None and not (run.tally or {}).get("stopped")]
     if len(fair) < len(same):
         warnings.append(f"{runs_text(len(same) - len(fair))} left out: runs that stop early on their own results are biased")
-    first = next((run.reference for run in same if run.reference and run.reference.get("value") is not None), None)
+    first = next((run.reference for run in same if run.reference is not None and run.reference.value is not None), None)
     fresh, again = _fresh(fair, first)
     if again:
         warnings.append(
@@ -99,7 +112,7 @@ def _word(value: Any) -> str:
     return str(value)
 
 
-def _fresh(runs: Sequence[PastRun], first: Mapping[str, Any] | None) -> tuple[list[PastRun], int]:
+def _fresh(runs: Sequence[PastRun], first: HeldAgainst | None) -> tuple[list[PastRun], int]:
     """The runs whose outcomes nobody had before, and how many had."""
     seen: set[str] = set()
     fresh = []
@@ -114,15 +127,15 @@ def _fresh(runs: Sequence[PastRun], first: Mapping[str, Any] | None) -> tuple[li
     return fresh, len(runs) - len(fresh)
 
 
-def _value(reference: Mapping[str, Any] | None) -> Any:
-    return None if reference is None else reference.get("value")
+def _value(reference: HeldAgainst | None) -> float | None:
+    return None if reference is None else reference.value
 
 
-def _start(first: Mapping[str, Any] | None, sign: float) -> Start:
-    if first is None:
+def _start(first: HeldAgainst | None, sign: float) -> Start:
+    if first is None or first.value is None:
         return Start()
-    runs = int(first.get("runs") or 1)
-    return Start(runs=runs, mean=sign * float(first["value"]), deviation=float(first.get("sigma_run") or 0.0) if runs > 1 else 0.0)
+    runs = int(first.runs or 1)
+    return Start(runs=runs, mean=sign * float(first.value), deviation=float(first.sigma_run or 0.0) if runs > 1 else 0.0)
 
 
 def runs_text(many: int) -> str:
@@ -175,16 +188,20 @@ def drift(
     finally:
         if store is not history:
             store.close()
-    return _answer(series, outcomes, alpha=alpha, chart={"k": k, "h": h, "average_run_length": length}, draws=draws, seed=seed)
+    return _answer(series, outcomes, alpha=alpha, k=k, h=h, length=length, draws=draws, seed=seed)
 
 
 # ---- the parts -------------------------------------------------------------------------------------------------------------
 
 
-def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: float, chart: dict[str, Any], draws: int, seed: int) -> Drift:
+def _answer(
+    s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: float, k: float, h: float, length: float, draws: int, seed: int
+) -> Drift:
     scores = self_starting(s.values, s.start)
-    path = cusum(scores, chart["k"])
-    evidence, drifting = _evidence(s, alpha)
+    path = cusum(scores, k)
+    first = e_process_first(s.values, s.start, TAU) if s.start.runs else None
+    pooled = e_process_pooled(s.values, s.start, TAU)
+    evidence, drifting = _evidence(s, first, pooled, alpha)
     last = s.runs[-1] if s.runs else s.checks[-1] if s.checks else None
     if last is None:
         raise DataError(
@@ -194,33 +211,26 @@ def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: flo
             hint="steelyard check --history ...",
         )
     rows = tuple(
-        {
-            "id": run.id,
-            "time": run.time,
-            "command": run.command,
-            "verdict": run.verdict,
-            "n": run.n,
-            "estimate": run.estimate,
-            "score": scores[i],
-            "cusum": path[i],
-            "first": evidence["first"]["path"][i] if evidence["first"] else None,
-            "pooled": evidence["pooled"]["path"][i],
-        }
+        DriftRun(
+            id=run.id,
+            time=run.time,
+            command=run.command,
+            verdict=run.verdict,
+            n=run.n,
+            estimate=run.estimate,
+            score=scores[i],
+            cusum=path[i],
+            first=None if first is None else first[i],
+            pooled=pooled[i],
+        )
         for i, run in enumerate(s.runs)
     )
     point = _change(s, draws, seed)
-    told: dict[str, Any] = {
-        "chart": _chart(s, scores, path, chart),
-        "evidence": {name: _without_path(part) for name, part in evidence.items()},
-        "change_point": point,
-        "deviation": _deviation(s),
-        "alarms": _alarms(s),
-        "flaky": flaky_items(outcomes) if len(outcomes) > 1 else None,
-    }
-    if told["flaky"] is None:
+    chart, deviating = _chart(s, scores, path, k, h, length), _deviation(s)
+    if len(outcomes) < 2:
         s.warnings.append("fewer than two runs were stored with their items, so flaky items cannot be found")
     facts: dict[str, Any] = {"task": last.task, "model": last.model, "metric": last.metric, "scale": last.scale}
-    methods = [f"cusum k={chart['k']:g} h={chart['h']:g}", f"t-e-process tau={TAU:g}", "change-point"]
+    methods = [f"cusum k={k:g} h={h:g}", f"t-e-process tau={TAU:g}", "change-point"]
     spec = [f"{key}={value}" for key, value in sorted(last.spec.items())] or None
     return Drift(
         **facts,
@@ -229,9 +239,14 @@ def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: flo
         alpha=alpha,
         drifting=drifting,
         runs=rows,
-        reference=None if s.first is None else dict(s.first),
-        **told,
-        conclusion=_conclude(s, told, drifting, alpha),
+        reference=s.first,
+        chart=chart,
+        evidence=evidence,
+        change_point=point,
+        deviation=deviating,
+        alarms=_alarms(s),
+        flaky=FlakyItems.of(flaky_items(outcomes)) if len(outcomes) > 1 else None,
+        conclusion=_conclude(s, evidence, chart, point, drifting, alpha),
         warnings=tuple(dict.fromkeys(s.warnings)),
         signature=signature.write(
             {"goal": "drift", **facts, "spec": spec, "n": len(rows), "method": methods, "alpha": alpha, "draws": draws, "seed": seed}
@@ -239,17 +254,12 @@ def _answer(s: RunSeries, outcomes: Sequence[Mapping[str, float]], *, alpha: flo
     )
 
 
-def _without_path(part: Any) -> Any:
-    return {name: value for name, value in part.items() if name != "path"} if isinstance(part, Mapping) else part
-
-
-def _evidence(s: RunSeries, alpha: float) -> tuple[dict[str, Any], bool | None]:
+def _evidence(s: RunSeries, first: Sequence[float] | None, pooled: Sequence[float], alpha: float) -> tuple[DriftEvidence, bool | None]:
     """The e-processes, and what they say together: the mean of two e-processes is one."""
-    first = e_process_first(s.values, s.start, TAU) if s.start.runs else None
-    pooled = e_process_pooled(s.values, s.start, TAU)
     both = pooled if first is None else [(a + b) / 2 for a, b in zip(first, pooled, strict=True)]
     bar = 1 / alpha
-    out = {"tau": TAU, "bar": bar, "first": _told(first, bar, s), "pooled": _told(pooled, bar, s), "both": _told(both, bar, s)}
+    against = None if first is None else _told(first, bar, s)
+    out = DriftEvidence(tau=TAU, bar=bar, first=against, pooled=_told(pooled, bar, s), both=_told(both, bar, s))
     if first is None:
         s.warnings.append("these runs have no known reference, so they are compared only with one another")
     varied = any(e != 1.0 for e in both)
@@ -258,104 +268,110 @@ def _evidence(s: RunSeries, alpha: float) -> tuple[dict[str, Any], bool | None]:
     return out, (max(both) >= bar) if varied else None
 
 
-def _told(path: Sequence[float] | None, bar: float, s: RunSeries) -> dict[str, Any] | None:
-    if path is None:
-        return None
+def _told(path: Sequence[float], bar: float, s: RunSeries) -> EvidenceSoFar:
     crossed = next((i for i, e in enumerate(path) if e >= bar), None)
-    at = None if crossed is None else {"run": s.runs[crossed].id, "time": s.runs[crossed].time, "place": crossed + 1}
-    return {"value": path[-1] if path else 1.0, "largest": max(path, default=1.0), "crossed": at, "path": list(path)}
+    at = None if crossed is None else _place(s, crossed)
+    return EvidenceSoFar(value=path[-1] if path else 1.0, largest=max(path, default=1.0), crossed=at)
 
 
-def _chart(s: RunSeries, scores: Sequence[float | None], path: Sequence[float], chart: dict[str, Any]) -> dict[str, Any] | None:
+def _place(s: RunSeries, i: int) -> RunPlace:
+    return RunPlace(run=s.runs[i].id, time=s.runs[i].time, place=i + 1)
+
+
+def _chart(s: RunSeries, scores: Sequence[float | None], path: Sequence[float], k: float, h: float, length: float) -> DriftChart | None:
     if not any(u is not None for u in scores):
         s.warnings.append("the chart needs three runs that are not all equal, including those of the reference")
         return None
-    alarms = [i for i, sum_ in enumerate(path) if sum_ >= chart["h"]]
-    at = None if not alarms else {"run": s.runs[alarms[0]].id, "time": s.runs[alarms[0]].time, "place": alarms[0] + 1}
-    law, length, changed = _run_lengths(s, chart)
-    finite = {"average_run_length": length if length < float("inf") else None, "average_run_length_after": changed}
-    return {
-        **chart,
-        **finite,
-        "law": law,
-        "after_a_fall_of": 2 * chart["k"],
-        "value": path[-1],
-        "alarm": at,
-        "unit": "run-to-run deviations",
-    }
+    alarm = next((i for i, sum_ in enumerate(path) if sum_ >= h), None)
+    law, length, changed = _run_lengths(s, k, h, length)
+    return DriftChart(
+        k=k,
+        h=h,
+        average_run_length=length if length < float("inf") else None,
+        average_run_length_after=changed,
+        law=law,
+        after_a_fall_of=2 * k,
+        value=path[-1],
+        alarm=None if alarm is None else _place(s, alarm),
+        unit="run-to-run deviations",
+    )
 
 
-def _run_lengths(s: RunSeries, chart: dict[str, Any]) -> tuple[str, float, float]:
+def _run_lengths(s: RunSeries, k: float, h: float, length: float) -> tuple[str, float, float]:
     """Runs between two false alarms, and until a fall is found, by the law of these runs: shares of so many items, or normal."""
-    k, h, fall = chart["k"], chart["h"], 2 * chart["k"]
+    fall = 2 * k
     last = s.runs[-1]
     scale = 100.0 if last.scale == "percent" else 1.0
     share = sum(s.values) / len(s.values) / scale
     good = share if s.sign > 0 else 1 + share  # values are turned so that up is good
     if is_share(last.metric) and last.n and 0 < good < 1:
         return "binomial", share_run_length(k, h, last.n, good), share_run_length(k, h, last.n, good, fall)
-    return "normal", chart["average_run_length"], cusum_run_length(k, h, shift=fall)
+    return "normal", length, cusum_run_length(k, h, shift=fall)
 
 
-def _change(s: RunSeries, draws: int, seed: int) -> dict[str, Any] | None:
+def _change(s: RunSeries, draws: int, seed: int) -> LikelyChange | None:
     """The likeliest change, in the scale of the runs. It stands before the run that is named."""
     if len(s.values) < 2 * LEAST or len(set(s.values)) < 2:
         s.warnings.append(f"a change point needs {2 * LEAST} runs that are not all equal")
         return None
     found = change_point(s.values, draws, seed)
     run = s.runs[found.at]
-    return {
-        "run": run.id,
-        "time": run.time,
-        "place": found.at + 1,
-        "before": s.sign * found.before,
-        "after": s.sign * found.after,
-        "shift": s.sign * (found.after - found.before),
-        "share": found.share,
-        "p_value": found.p_value,
-        "method": found.method,
-        "draws": found.draws,
-    }
+    return LikelyChange(
+        run=run.id,
+        time=run.time,
+        place=found.at + 1,
+        before=s.sign * found.before,
+        after=s.sign * found.after,
+        shift=s.sign * (found.after - found.before),
+        share=found.share,
+        p_value=found.p_value,
+        method=found.method,
+        draws=found.draws,
+    )
 
 
-def _deviation(s: RunSeries) -> dict[str, Any] | None:
+def _deviation(s: RunSeries) -> RunDeviation | None:
     if len(s.values) < 2:
         s.warnings.append("one run is not enough to estimate the run-to-run variation")
         return None
     estimate, low, high, freedom = deviation(s.values, s.start)
-    plain: dict[str, Any] = {"estimate": estimate, "low": low, "high": high, "confidence_level": 0.95, "degrees_of_freedom": freedom}
-    # No deviation at all is a statement about these runs: an interval of no width would be one about all runs.
-    plain |= {"low": None, "high": None} if estimate == 0 else {}
-    return {**plain, "between_neighbours": successive_deviation(s.values)}
+    return RunDeviation(
+        estimate=estimate,
+        # No deviation at all is a statement about these runs: an interval of no width would be one about all runs.
+        low=None if estimate == 0 else low,
+        high=None if estimate == 0 else high,
+        confidence_level=0.95,
+        degrees_of_freedom=freedom,
+        between_neighbours=successive_deviation(s.values),
+    )
 
 
-def _alarms(s: RunSeries) -> dict[str, Any]:
+def _alarms(s: RunSeries) -> AlarmsSoFar:
     """What the nightly guard said, beside the alarms that healthy nights would bring."""
-    return {
-        "checks": len(s.checks),
-        "regressions": sum(run.verdict == "regression" for run in s.checks),
-        "inconclusive": sum(run.verdict == "inconclusive" for run in s.checks),
-        "expected": sum(run.alpha or 0.0 for run in s.checks),
-    }
+    return AlarmsSoFar(
+        checks=len(s.checks),
+        regressions=sum(run.verdict == "regression" for run in s.checks),
+        inconclusive=sum(run.verdict == "inconclusive" for run in s.checks),
+        expected=sum(run.alpha or 0.0 for run in s.checks),
+    )
 
 
 # ---- one sentence ----------------------------------------------------------------------------------------------------------
 
 
-def _conclude(s: RunSeries, told: Mapping[str, Any], drifting: bool | None, alpha: float) -> str:
+def _conclude(
+    s: RunSeries, evidence: DriftEvidence, chart: DriftChart | None, point: LikelyChange | None, drifting: bool | None, alpha: float
+) -> str:
     many = runs_text(len(s.values))
     if drifting is None:
         return f"{many} that do not vary: there is no noise to compare a change with."
-    both = told["evidence"]["both"]
+    both = evidence.both
     if not drifting:
-        alarm = told["chart"] and told["chart"]["alarm"]
-        note = f"; the chart gave an alarm at run {alarm['place']}" if alarm else ""
-        return f"no drift shown over {many} (evidence {both['value']:.3g}, of {1 / alpha:g} needed){note}."
+        alarm = None if chart is None else chart.alarm
+        note = f"; the chart gave an alarm at run {alarm.place}" if alarm else ""
+        return f"no drift shown over {many} (evidence {both.value:.3g}, of {1 / alpha:g} needed){note}."
     side = "below" if s.sign > 0 else "above"
-    against = max(
-        (("first", f"{side} the first reference"), ("pooled", f"{side} the runs before")),
-        key=lambda each: (told["evidence"][each[0]] or {"largest": 0.0})["largest"],
-    )[1]
-    point = told["change_point"]
-    since = f", most likely since run {point['place']} ({point['time'][:10]}), by {abs(point['shift']):.4g}" if point else ""
-    return f"drift over {many}: worse, {against} (evidence {both['largest']:.3g}, {1 / alpha:g} needed){since}."
+    reached = 0.0 if evidence.first is None else evidence.first.largest
+    against = f"{side} the first reference" if reached >= evidence.pooled.largest else f"{side} the runs before"
+    since = f", most likely since run {point.place} ({point.time[:10]}), by {abs(point.shift):.4g}" if point else ""
+    return f"drift over {many}: worse, {against} (evidence {both.largest:.3g}, {1 / alpha:g} needed){since}."

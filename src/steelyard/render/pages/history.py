@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from steelyard.render.digits import NONE
 from steelyard.render.listing_cells import Cells, about, figure, spark
@@ -128,7 +127,7 @@ def _run_by_run(r: Drift) -> list[PageBlock]:
     if drawing is None:
         return []
     table = capped("The runs, oldest first", SERIES_HEADS, _series_cells(r), numbers=SERIES_NUMBERS, folded="The runs")
-    return [Signs(signs=spark([float(row["estimate"]) for row in r.runs])), Picture(drawing=drawing, table=table)]
+    return [Signs(signs=spark([float(row.estimate) for row in r.runs if row.estimate is not None])), Picture(drawing=drawing, table=table)]
 
 
 def _newest(r: Drift) -> list[PageBlock]:
@@ -144,10 +143,10 @@ def _newest(r: Drift) -> list[PageBlock]:
 
 def drift_plane(r: Drift) -> Plane | None:
     """The estimate run by run, with the first reference as its level."""
-    places = [(float(i), float(row["estimate"])) for i, row in enumerate(r.runs, 1) if row.get("estimate") is not None]
+    places = [(float(i), float(row.estimate)) for i, row in enumerate(r.runs, 1) if row.estimate is not None]
     if not places:
         return None
-    level = None if r.reference is None else r.reference.get("value")
+    level = None if r.reference is None else r.reference.value
     return plane_of(
         f"{r.metric}, run by run",
         "run",
@@ -164,24 +163,22 @@ def _series_cells(r: Drift) -> list[Cells]:
 
     return [
         [
-            _moment(row["time"]),
+            _moment(row.time),
             str(place),
-            figure(row["estimate"]),
-            brief(row["score"]),
-            brief(row["cusum"]),
-            brief(row["first"]),
-            brief(row["pooled"]),
-            row["verdict"] or NONE,
+            figure(row.estimate),
+            brief(row.score),
+            brief(row.cusum),
+            brief(row.first),
+            brief(row.pooled),
+            row.verdict or NONE,
         ]
         for place, row in enumerate(r.runs, 1)
     ]
 
 
 def _flaky_cells(r: Drift) -> list[Cells]:
-    return [
-        [each["id"], each["kind"], *(figure(each[key]) for key in ("flips", "runs", "switches", "usual", "last"))]
-        for each in (r.flaky or {}).get("listed", ())
-    ]
+    listed = () if r.flaky is None else r.flaky.listed
+    return [[each.id, each.kind, *map(figure, (each.flips, each.runs, each.switches, each.usual, each.last))] for each in listed]
 
 
 def drift_facts(r: Drift) -> list[tuple[str, str]]:
@@ -193,20 +190,20 @@ def drift_facts(r: Drift) -> list[tuple[str, str]]:
 def _reference(r: Drift) -> list[tuple[str, str]]:
     if r.reference is None:
         return []
-    runs = int(r.reference.get("runs") or 1)
-    return [("first reference", f"{figure(r.reference['value'])}, {runs} run{'s' if runs > 1 else ''}")]
+    runs = int(r.reference.runs or 1)
+    return [("first reference", f"{figure(r.reference.value)}, {runs} run{'s' if runs > 1 else ''}")]
 
 
 def _evidence(r: Drift) -> list[tuple[str, str]]:
     if r.evidence is None:
         return []
     out = []
-    for name, label in (("first", "evidence against the first reference"), ("pooled", "evidence against the runs before")):
-        part = r.evidence[name]
+    parts = (r.evidence.first, "evidence against the first reference"), (r.evidence.pooled, "evidence against the runs before")
+    for part, label in parts:
         if part is not None:
-            crossed = f", reached at run {part['crossed']['place']}" if part["crossed"] else ""
-            so_far = f"{part['value']:.3g}, at most {part['largest']:.3g} so far"
-            out.append((label, f"{so_far} ({r.evidence['bar']:g} needed{crossed}; may be looked at any time)"))
+            crossed = f", reached at run {part.crossed.place}" if part.crossed else ""
+            so_far = f"{part.value:.3g}, at most {part.largest:.3g} so far"
+            out.append((label, f"{so_far} ({r.evidence.bar:g} needed{crossed}; may be looked at any time)"))
     return out
 
 
@@ -214,43 +211,43 @@ def _chart(r: Drift) -> list[tuple[str, str]]:
     if r.chart is None:
         return []
     c = r.chart
-    alarm = f"no alarm, now at {c['value']:.3g} of {c['h']:g}"
-    if c["alarm"]:
-        alarm = f"alarm at run {c['alarm']['place']} ({c['alarm']['time'][:10]})"
-    length, fall = c["average_run_length"], c["after_a_fall_of"]
+    alarm = f"no alarm, now at {c.value:.3g} of {c.h:g}"
+    if c.alarm:
+        alarm = f"alarm at run {c.alarm.place} ({c.alarm.time[:10]})"
+    length, fall = c.average_run_length, c.after_a_fall_of
     often = "practically no false alarm" if length is None else f"a false alarm about every {float(f'{length:.2g}'):,.0f} healthy runs"
-    found = f"a fall of {fall:g} deviation{'s' if fall != 1 else ''} found after {c['average_run_length_after']:.1f}"
-    normal = " (if runs are normal)" if c.get("law") == "normal" else ""
-    return [("CUSUM", f"{alarm}; k {c['k']:g}, h {c['h']:g}: on average {often}, {found}{normal}")]
+    found = f"a fall of {fall:g} deviation{'s' if fall != 1 else ''} found after {c.average_run_length_after:.1f}"
+    normal = " (if runs are normal)" if c.law == "normal" else ""
+    return [("CUSUM", f"{alarm}; k {c.k:g}, h {c.h:g}: on average {often}, {found}{normal}")]
 
 
 def _change(r: Drift) -> list[tuple[str, str]]:
     if r.change_point is None:
         return []
     c = r.change_point
-    moved = f"{figure(c['before'])} before, {figure(c['after'])} since ({c['shift']:+.4g})"
-    return [("likeliest change", f"before run {c['place']} ({c['time'][:10]}): {moved}; p = {c['p_value']:.2g}, for one look")]
+    moved = f"{figure(c.before)} before, {figure(c.after)} since ({c.shift:+.4g})"
+    return [("likeliest change", f"before run {c.place} ({c.time[:10]}): {moved}; p = {c.p_value:.2g}, for one look")]
 
 
 def _deviation(r: Drift) -> list[tuple[str, str]]:
     if r.deviation is None:
         return []
     d = r.deviation
-    ends = "" if d["low"] is None else f" [{d['low']:.3g}, {d['high']:.3g}]"
-    return [("run-to-run deviation", f"{d['estimate']:.3g}{ends}; {d['between_neighbours']:.3g} between neighbours")]
+    ends = "" if d.low is None else f" [{d.low:.3g}, {d.high:.3g}]"
+    return [("run-to-run deviation", f"{d.estimate:.3g}{ends}; {d.between_neighbours:.3g} between neighbours")]
 
 
 def _alarms(r: Drift) -> list[tuple[str, str]]:
-    if r.alarms is None or not r.alarms["checks"]:
+    if r.alarms is None or not r.alarms.checks:
         return []
     a = r.alarms
-    many = f"{a['regressions']:,} of {a['checks']:,} checks called a regression"
-    return [("guard", f"{many}; were all of them healthy, {a['expected']:.3g} or fewer would be expected")]
+    many = f"{a.regressions:,} of {a.checks:,} checks called a regression"
+    return [("guard", f"{many}; were all of them healthy, {a.expected:.3g} or fewer would be expected")]
 
 
 def _flaky(r: Drift) -> list[tuple[str, str]]:
     if r.flaky is None:
         return []
-    f: Mapping[str, Any] = r.flaky
-    share = "" if f["share"] is None else f"; an item has its unusual outcome in {100 * f['share']:.2g}% of the runs"
-    return [("items", f"{f['flaky']:,} flaky, {f['changed']:,} changed once, of {f['items']:,} over {f['runs']:,} runs{share}")]
+    f = r.flaky
+    share = "" if f.share is None else f"; an item has its unusual outcome in {100 * f.share:.2g}% of the runs"
+    return [("items", f"{f.flaky:,} flaky, {f.changed:,} changed once, of {f.n_items:,} over {f.runs:,} runs{share}")]
