@@ -111,5 +111,6 @@ def _suite(given: Given) -> tuple[Any, dict[str, Any] | None]:
             from steelyard.questions.run.decided_suite import as_one
 
             together = as_one(progress=progress, **{"until": None, **chosen})
-            return suite_and_sources(given["suite"], together=together, **given.keywords("directory", "config"))
+            night = {name: given[name] for name in ("series", "night")}
+            return suite_and_sources(given["suite"], together=together, **night, **given.keywords("directory", "config"))
         return suite_and_sources(given["suite"], **evaluating(progress), **of_night(given), **given.keywords())

@@ -151,7 +151,7 @@ def test_a_limit_ends_the_suite_and_a_higher_one_goes_on(place: Path, model: Cal
         assert found.verdict == "inconclusive"
         assert found.exit_code == 2
         assert len(asked) == limit
-        assert f"limit of {limit} calls" in found.conclusion
+        assert f"limit of {limit} call" in found.conclusion
         assert str(found)
         assert [verdict.verdict for verdict in found.verdicts].count("regression") == 0
     found = sy.run_suite(suite(), until="decided")
@@ -308,3 +308,49 @@ def test_the_command_and_that_check_suite_does_not_pool_what_stopped_early(
     assert found.pooled is not None
     assert found.pooled.m == 0
     assert sum("not pooled" in words for words in found.warnings) == 3
+
+
+# ---- nights, directions and metrics ----------------------------------------------------------------------------------------
+
+
+def test_a_suite_with_a_budget_runs_until_decided_if_it_is_no_night(place: Path, model: Callable[..., Any]) -> None:
+    model()
+    suite('budget = {series = "main", false_alarms_per_year = 1, runs_per_year = 365}')
+    with pytest.raises(UsageError, match="cannot be a night"):
+        sy.run_suite("suite.toml", until="decided")
+    with pytest.raises(UsageError, match="cannot be a night"):
+        sy.run_suite("suite.toml", until="decided", series="other")
+    assert sy.run_suite("suite.toml", until="decided", series="none").verdict == "pass"
+    with pytest.raises(SystemExit) as end:
+        main(["run", "--suite", "suite.toml", "--until", "decided", "--series", "none", "--quiet"])
+    assert end.value.code == 0
+
+
+@pytest.mark.parametrize("given", [{"night": "tonight"}, {"series": "main"}])
+def test_a_night_of_a_suite_without_a_budget_is_refused_until_decided_too(
+    place: Path, model: Callable[..., Any], given: dict[str, str]
+) -> None:
+    model()
+    suite()
+    with pytest.raises(UsageError, match="no budget"):
+        sy.run_suite("suite.toml", until="decided", **given)  # type: ignore[arg-type]
+
+
+def test_every_task_has_its_own_direction(place: Path, model: Callable[..., Any]) -> None:
+    """A task of errors beside one of right answers, one of them not asked at all."""
+    model()
+    first = (place / "alpha.toml").read_text()
+    (place / "alpha.toml").write_text(first + 'metric = "error"\n')
+    sy.run("alpha.toml", "python:candidate:answer", name="m", output="e.jsonl", against="none")
+    with pytest.raises(UsageError, match=r"measured by 'error', but the entry that it would replace is of 'accuracy'"):
+        sy.record("e.jsonl", task="alpha", model="m", update=True, reason="another metric")
+    sy.record("e.jsonl", task="alpha", model="m", metric="error", update=True, reason="another metric", deterministic=True)
+    suite(tasks=("beta", "alpha"))
+    found = sy.run_suite("suite.toml", until="decided")
+    assert "rules out a loss of its theta" in found.conclusion
+    stopped = sy.run_suite("suite.toml", until="decided", max_calls=1)
+    assert [(each.task, each.metric, each.higher_is_better) for each in stopped.verdicts] == [
+        ("beta", "accuracy", True),
+        ("alpha", "error", False),
+    ]
+    assert "the limit of 1 call was reached" in stopped.conclusion

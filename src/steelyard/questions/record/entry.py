@@ -14,7 +14,7 @@ from steelyard.estimate.guard.source import ratio_has_percent, within_unit
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import find, parse
 from steelyard.options.option import share_of_reference
 from steelyard.reference.changes import commit_of, now, who
 from steelyard.reference.entry import PLAIN_KEY, Entry
@@ -88,6 +88,22 @@ def with_direction(request: EntryRequest, said: bool | None, metric: Metric) -> 
     if said is None or known or (said and is_better_higher(name_of(request, metric))):
         return request
     return replace(request, limits={"higher_is_better": said, **request.limits})
+
+
+def refuse_other_metric(noted: str | None, before: Entry) -> None:
+    """Refuse a run that its task measured by another metric than the entry that it would replace: a reference is about one metric.
+
+    A name that only the suite knows says nothing against a mean.
+    """
+    own = before.metric or before.value_key
+    if noted is None or own is None or find(noted) is None or find(own) is None or _same(noted, own):
+        return
+    raise UsageError(
+        f"The run was measured by {noted!r}, but the entry that it would replace is of {own!r}.",
+        got=f"a run of {noted!r}",
+        need=f"a run of {own!r}, or metric=",
+        hint=f"metric={noted!r} makes the entry one of {noted!r}; metric={own!r} measures this run by {own!r}",
+    )
 
 
 def _same(one: str | None, other: str | None) -> bool:

@@ -34,7 +34,16 @@ from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
 from steelyard.options.option import documented, refuse_nowhere_to_keep
 from steelyard.options.record import OPTIONS
-from steelyard.questions.record.entry import EntryRequest, Measured, entry_of, name_of, refuse_unasked, request_of, with_direction
+from steelyard.questions.record.entry import (
+    EntryRequest,
+    Measured,
+    entry_of,
+    name_of,
+    refuse_other_metric,
+    refuse_unasked,
+    request_of,
+    with_direction,
+)
 from steelyard.reference import outcomes
 from steelyard.reference.changes import RECOVERED, Change, followed, now
 from steelyard.reference.entry import ENOUGH_RUNS, Entry
@@ -189,6 +198,8 @@ def record(
     if notes:
         place = locate(task, directory, config, otherwise=notes[0].rule)
         protocol = {**notes[0].protocol, **(protocol or {})}
+        if metric is None and before is not None:
+            refuse_other_metric(notes[0].rule.get("metric", notes[0].metric), before)
         metric = metric if metric is not None or before is not None else notes[0].rule.get("metric", notes[0].metric)
     warnings = Warnings()
     ratio = columns.get("ratio") or (notes[0].ratio if notes else None)

@@ -81,7 +81,7 @@ class TaskUnderWay:
 
     guard: AskedCheck
     steps: Steps
-    course: RunSession
+    session: RunSession
     found: Evaluation | None = None
 
     @property
@@ -90,13 +90,13 @@ class TaskUnderWay:
 
     @property
     def watch(self) -> UntilDecided:
-        assert isinstance(self.course.watch, UntilDecided)  # asked for
-        return self.course.watch
+        assert isinstance(self.session.watch, UntilDecided)  # asked for
+        return self.session.watch
 
     @property
     def calls(self) -> int:
         """Answers that count: every item of this task, as often as it is asked."""
-        return self.course.items * self.course.options.repeats
+        return self.session.items * self.session.options.repeats
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,10 +113,10 @@ class SuiteSession:
         while (place := self.rule.next) is not None:
             task = self.tasks[place]
             next(task.steps)
-            if not task.course.over:
+            if not task.session.over:
                 continue
-            if task.course.limit is not None:
-                self.limit = replace(task.course.limit, said=f"{task.course.limit.words} of {task.name}")
+            if task.session.limit is not None:
+                self.limit = replace(task.session.limit, said=f"{task.session.limit.words} of {task.name}")
                 return
             if task.watch.rule.decision == "continue":  # a score outside its range: its rule can decide nothing any more
                 self.rule.end(place)
@@ -124,14 +124,14 @@ class SuiteSession:
     def finish(self) -> None:
         """Rows and notes of every task that was asked. One that was left open says what ended it."""
         for task in self.tasks:
-            course = task.course
-            course.suite = {**self.rule.plan(), "name": self.asked.name, "decision": self.rule.decision}
-            course.kept = self.limit is not None  # the same command goes on from all journals, those of decided tasks too
-            if not course.items:
+            session = task.session
+            session.suite = {**self.rule.plan(), "name": self.asked.name, "decision": self.rule.decision}
+            session.kept = self.limit is not None  # the same command goes on from all journals, those of decided tasks too
+            if not session.items:
                 task.steps.close()
                 continue
-            if not course.over:
-                course.limit = self._ended(task)
+            if not session.over:
+                session.limit = self._ended(task)
                 next(task.steps)
             try:
                 next(task.steps)
@@ -139,7 +139,7 @@ class SuiteSession:
                 task.found = end.value
 
     def _ended(self, task: TaskUnderWay) -> ReachedLimit:
-        last = task.course.prepared.cases[task.course.items - 1].id
+        last = task.session.prepared.cases[task.session.items - 1].id
         if self.limit is not None:
             return ReachedLimit(
                 limit="suite", most=self.limit.most, used=self.limit.used, item=last, said=f"in the suite {self.limit.words}"
@@ -188,9 +188,9 @@ def decided_suite(
         for guard in asked.guards:
             steps = _steps(guard, asked, budget, progress)
             stack.callback(steps.close)
-            course = next(steps)
-            course.stepwise, course.budget = True, budget if max_calls is not None or max_cost is not None else None
-            tasks.append(TaskUnderWay(guard=guard, steps=steps, course=course))
+            session = next(steps)
+            session.stepwise, session.budget = True, budget if max_calls is not None or max_cost is not None else None
+            tasks.append(TaskUnderWay(guard=guard, steps=steps, session=session))
         rule = SuiteStopping(
             [_as_task(task) for task in tasks],
             alpha=asked.alpha,
@@ -198,7 +198,7 @@ def decided_suite(
             step=max(task.watch.plan.every for task in tasks),
             stop=stop,
         )
-        say_before([task.course for task in tasks], progress)
+        say_before([task.session for task in tasks], progress)
         for place, task in enumerate(tasks):
             task.watch.look = _looking(rule, place)
         suite = SuiteSession(asked=asked, tasks=tasks, rule=rule)
@@ -381,7 +381,7 @@ def _answer(suite: SuiteSession) -> Suite:
 
 
 def _all(task: TaskUnderWay) -> int:
-    return len(task.course.prepared.cases) * task.course.options.repeats
+    return len(task.session.prepared.cases) * task.session.options.repeats
 
 
 def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
@@ -389,8 +389,8 @@ def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
     last: Mapping[str, Any] = looks[-1] if looks else {}
     return {
         "task": task.name,
-        "n": task.course.items,
-        "available": len(task.course.prepared.cases),
+        "n": task.session.items,
+        "available": len(task.session.prepared.cases),
         "alpha": task.watch.plan.alpha,
         "lambda": last.get("lambda"),
         "needed": last.get("needed"),
@@ -402,15 +402,16 @@ def _verdict(task: TaskUnderWay, suite: SuiteSession) -> Verdict:
     found = task.found.verdict if task.found is not None else None
     if found is not None:
         return _tiered(found, task)
-    baseline, plan = task.course.baseline, task.watch.plan
+    baseline, plan = task.session.baseline, task.watch.plan
     assert baseline is not None
     why = suite.limit.words if suite.limit is not None else f"the suite was decided first, by {suite.decided_by}"
     return _tiered(
         Verdict(
             verdict="inconclusive",
-            task=task.course.prepared.task.name,
+            task=task.session.prepared.task.name,
             model=baseline.model,
-            metric=task.course.prepared.task.metric,
+            metric=baseline.rule.metric,
+            higher_is_better=baseline.rule.higher_is_better,
             scale=baseline.scale,
             design="paired",
             n=0,
@@ -443,8 +444,8 @@ def _conclusion(suite: SuiteSession, outcome: str, facts: Mapping[str, Any]) -> 
     if suite.limit is not None:
         return f"Not decided after {calls}: {suite.limit.words}."
     if outcome == "pass":
-        higher = suite.tasks[0].course.baseline
-        worse = WORSENING[True if higher is None else higher.rule.higher_is_better]
+        ways = {WORSENING[each.rule.higher_is_better] for task in suite.tasks if (each := task.session.baseline) is not None}
+        worse = ways.pop() if len(ways) == 1 else "loss"
         levels = {task.watch.plan.beta for task in suite.tasks}
         level = f"level {1 - levels.pop():g}" if len(levels) == 1 else "level 1 - beta"
         return f"Every one of {many} tasks rules out a {worse} of its theta, at {level}. Decided after {calls}."

@@ -26,7 +26,7 @@ class ReachedLimit:
         """What to say of it."""
         if self.said:
             return self.said
-        which = f"limit of {self.most:,} calls" if self.limit == "calls" else f"cost limit of {self.most:g}"
+        which = f"limit of {self.most:,} call{'' if self.most == 1 else 's'}" if self.limit == "calls" else f"cost limit of {self.most:g}"
         if self.item is None:
             return f"the {which} was reached before the first item"
         spent = "" if self.limit == "calls" else f" ({self.used:.4g} at the given prices)"

@@ -49,12 +49,12 @@ def run_suite(
     With until="decided" the tasks are asked step by step, the most suspicious first, and the suite ends as soon as it is
     decided: half of alpha is for the tasks, each by its own rule at alpha / 2m, half for all of them together.
     """
+    asked: dict[str, Any] = {"directory": directory, "config": config, "history": history, "series": series, "night": night}
+    asked |= {"keep_answers": keep_answers}
     if until is not None or stop != "first" or max_calls is not None or max_cost is not None:
         together = as_one(until, stop=stop, max_calls=max_calls, max_cost=max_cost, progress=progress)
-        return check_suite(path, directory=directory, config=config, history=history, keep_answers=keep_answers, together=together)
-    asked: dict[str, Any] = {"directory": directory, "config": config, "seed": seed, "history": history, "series": series, "night": night}
-    asked |= {"keep_answers": keep_answers}
-    return check_suite(path, **asked, **evaluating(progress))
+        return check_suite(path, **asked, together=together)
+    return check_suite(path, **asked, seed=seed, **evaluating(progress))
 
 
 def evaluating(progress: Watcher | None) -> dict[str, Any]:

@@ -86,12 +86,7 @@ def night_asked(
     """Whether this run of a suite is a night, and what it needs; None if it is not, with a sentence where that may surprise."""
     if budget is None:
         if night is not None or (series is not None and series.strip().lower() != OFF):
-            raise UsageError(
-                "The suite has no budget, so its runs do not count as nights of a series.",
-                got=f"the series {series!r}" if series is not None else f"the night {night!r}",
-                need="a budget in the suite file",
-                hint="budget = {false_alarms_per_year = 1, runs_per_year = 365} in [suite]",
-            )
+            raise no_budget(series, night)
         return None
     name = budget.series if series is None else series
     if name is not None and name.strip().lower() == OFF:
@@ -113,6 +108,16 @@ def night_asked(
     if night is not None and (not night.strip() or len(night) > 200 or not night.isprintable()):
         raise UsageError("cannot use this name of a night", got=repr(night), need="a text of 1 to 200 printable characters")
     return SuiteNight(budget=budget, series=check_series(name), place=place, night=night, keep_answers=keep_answers)
+
+
+def no_budget(series: str | None, night: str | None) -> UsageError:
+    """A night of a suite that counts no nights."""
+    return UsageError(
+        "The suite has no budget, so its runs do not count as nights of a series.",
+        got=f"the series {series!r}" if series is not None else f"the night {night!r}",
+        need="a budget in the suite file",
+        hint="budget = {false_alarms_per_year = 1, runs_per_year = 365} in [suite]",
+    )
 
 
 def _merge_request(environ: Mapping[str, str]) -> str | None:

@@ -14,6 +14,7 @@ from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, r
 from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, recorded_z, stopped_early
 from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_is_new, history_place
+from steelyard.history.address import OFF
 from steelyard.history.store import NoRunsError, open_history, pack
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.planning.power import minimum_detectable
@@ -21,7 +22,7 @@ from steelyard.infer.suite.closed_testing import SHARE
 from steelyard.options.check import SUITE
 from steelyard.options.option import RUN_KEYWORDS, SEED, documented, refuse_nowhere_to_keep
 from steelyard.questions.guard.check import check
-from steelyard.questions.suite.budget import judge_night, night_asked
+from steelyard.questions.suite.budget import judge_night, night_asked, no_budget
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
 from steelyard.reference.config import TIERS, find_config
 from steelyard.results import signature
@@ -115,7 +116,10 @@ def suite_and_sources(
         own = where["config"]
         refuse_nowhere_to_keep(find_config(Path.cwd(), None if own is None else Path(own)).history)
     if together is not None:
-        if (read.budget is not None or night is not None) and series != "none":
+        off = series is not None and series.strip().lower() == OFF
+        if read.budget is None and (night is not None or (series is not None and not off)):
+            raise no_budget(series, night)
+        if read.budget is not None and not off:
             raise UsageError(
                 "A suite that stops when it is decided cannot be a night: its items depend on its answers.",
                 got="a budget of nights and until='decided'",
