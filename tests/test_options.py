@@ -154,6 +154,8 @@ ASKED: dict[str, Callable[..., Any]] = {
     "plan_train": partial(sy.plan_train, {"size": [20, 40, 80, 160, 320], "score": [0.5, 0.6, 0.7, 0.75, 0.8]}, target=0.85),
     "compare_learners": partial(sy.compare_learners, None, None, [[0.0]] * 20, ["a", "b"] * 10),
     "drift": partial(sy.drift, "sqlite:///none.db", task="t", model="m"),
+    "split": partial(sy.split, [{"id": i} for i in range(20)], train=0.8, test=0.2),
+    "certify": partial(sy.certify, only=["no such claim"]),
 }
 BESIDES = {"plan_detect": {"theta": 0.02}, "plan_designs": {"theta": 0.02}}
 TAKEN = [(verb, name) for verb in ASKED for name in CHECKS if name in inspect.signature(getattr(sy, verb)).parameters]
@@ -162,7 +164,7 @@ WRONG: dict[str, dict[Any, str]] = {
     "beta": {1: "below 1", 0.8: "power 0.8 is beta 0.2", 80: "write 0.2", -0.1: "above 0"},
     "theta": {0: "above 0", -0.02: "above 0", 1e300: "at most"},
     "margin": {-0.01: "at least 0", 1e300: "at most"},
-    "confidence_level": {0: "above 0", 1: "below 1", 95: "write 0.95", 1 - 1e-12: "at most"},
+    "confidence_level": {0: "above 0", 1: "below 1", 95: "write 0.95", 99.9: "write 0.999", 1 - 1e-12: "at most"},
     "prior_scale": {0: "above 0", 1e-12: "at least"},
     "k": {0: "above 0"},
     "h": {-1: "above 0"},
@@ -187,6 +189,35 @@ def test_a_verb_refuses_what_its_number_cannot_be(verb: str, name: str) -> None:
             ASKED[verb](**{**BESIDES.get(verb, {}), name: value})
         assert f"Cannot use {name}" in str(caught.value), (value, str(caught.value))
         assert words in str(caught.value), (value, str(caught.value))
+
+
+# Shares that a plan is told, given in percent: beside what, and what to write instead.
+IN_PERCENT: list[tuple[str, dict[str, Any], str]] = [
+    ("plan_detect", {"expected": 95, "theta": 0.01}, "write 0.95"),
+    ("plan_detect", {"discordance": 4, "theta": 0.01}, "write 0.04"),
+    ("plan_detect", {"sigma": 50, "theta": 3, "power": 80}, "write 0.8"),
+    ("plan_designs", {"expected": 95, "theta": 0.02}, "write 0.95"),
+    ("plan_designs", {"discordance": 5, "theta": 0.02}, "write 0.05"),
+    ("plan_estimate", {"expected": 95, "width": 0.1}, "write 0.95"),
+    ("plan_estimate", {"expected": 0.9, "width": 0.1, "assurance": 80}, "write 0.8"),
+]
+
+
+@every(("verb", "asked", "words"), IN_PERCENT)
+def test_a_share_in_percent_is_told_what_to_write(verb: str, asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(sy.UsageError, match=words):
+        getattr(sy, verb)(**asked)
+
+
+DRAWN = [(verb, name) for verb in ASKED for name in ("seed", "draws") if name in inspect.signature(getattr(sy, verb)).parameters]
+
+
+@pytest.mark.usefixtures("guarded")
+@every(("verb", "name"), DRAWN)
+def test_a_seed_or_a_number_of_draws_that_is_none(verb: str, name: str) -> None:
+    for value in (-1, 1.5, "many", True):
+        with pytest.raises(sy.UsageError, match=rf"Cannot use .*\b{name}\b"):
+            ASKED[verb](**{**BESIDES.get(verb, {}), name: value})
 
 
 @pytest.mark.usefixtures("guarded")

@@ -1,7 +1,7 @@
 """Bad inputs through the command, numbered: one test each, named by its number.
 
 Files 1-20 and 25-29 (21-24 are YAML, which `measure` does not read), ids 30-37, labels and scores 38-54, parameters
-55-60 and sizes 63-68 as far as `measure` can meet them. How each format is read has its own tests in tests/read.
+55-59 and sizes 63-68 as far as `measure` can meet them. How each format is read has its own tests in tests/read.
 """
 
 from __future__ import annotations
@@ -401,11 +401,6 @@ def bad_59_too_few_draws(b: Bench) -> None:
     b.refuses("--counts", "5/9", "--interval", "bca", "--draws", 38, says=("at least 39",))
     assert b.row("--counts", "5/9", "--interval", "bca", "--draws", 39)["interval"]["method"] == "bca"
     b.refuses("--counts", "5/9", "--interval", "bca", "--confidence-level", 0.999, "--draws", 1998, says=("at least 1999",))
-
-
-def bad_60_level_in_percent(b: Bench) -> None:
-    b.refuses("--counts", "5/9", "--confidence-level", 95, says=("write 0.95",))
-    b.refuses("--counts", "5/9", "--confidence-level", 99.9, says=("write 0.999",))
 
 
 def bad_63_past_2_to_the_31(b: Bench) -> None:

@@ -108,7 +108,6 @@ def test_without_mpmath_it_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch
     [
         ({"grid": "huge"}, "Cannot use the grid 'huge'"),
         ({"jobs": 0}, "number of jobs"),
-        ({"seed": -1}, "Cannot use the seed"),
         ({"only": "wilsson"}, "only='wilsson'"),
         ({"only": ["wilson", "pizza"]}, "only='pizza'"),
     ],

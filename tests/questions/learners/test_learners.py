@@ -431,7 +431,6 @@ NB = GaussianNB()
         (lambda: compare_learners(NB, NB, *IRIS, stratify="yes"), "auto, True or False"),
         (lambda: compare_learners(Ridge(), Ridge(), *DIABETES, metric="mae", stratify=True), "Cannot stratify"),
         (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-f", alternative="less"), r"The 5x2cv F test is two-sided\."),
-        (lambda: compare_learners(NB, NB, *IRIS, confidence_level=95), "write 0.95"),
         (lambda: compare_learners(Ridge(), Ridge(), *IRIS), "No prediction is a label of the target: 15 different ones, such as"),
     ],
 )

@@ -167,7 +167,6 @@ def test_signature_repeats_the_plan() -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "percent": ({"expected": 95, "width": 0.1}, "write 0.95"),
     "one": ({"expected": 1.0, "width": 0.1}, "strictly between 0 and 1"),
     "prevalence": ({"metric": "recall", "expected": 0.9, "width": 0.1, "prevalence": -0.1}, "Cannot use the prevalence"),
     "wide": ({"expected": 0.9, "width": 1.0}, "Cannot use the width"),
@@ -193,7 +192,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "precision 0.2, recall 0.9 and prevalence 0.5 are impossible together: 1.8 of",
     ),
     "impossible precision": ({"metric": "precision", "precision": 0.2, "recall": 0.9, "prevalence": 0.5, "width": 0.1}, "false positives"),
-    "assurance": ({"expected": 0.9, "width": 0.1, "assurance": 80}, "write 0.8"),
     "have": ({"have": (51, 50), "width": 0.1}, "0 <= k <= n"),
     "have nothing": ({"have": (0, 0), "width": 0.1}, "0 <= k <= n"),
     "have words": ({"have": "4", "width": 0.1}, "0 <= k <= n"),

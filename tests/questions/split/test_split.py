@@ -273,7 +273,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({**SHARES, "by_time": "zone"}, "time zone"),
     ({**SHARES, "group": "gap"}, "1 of 4 rows"),
     ({**SHARES, "id": "gap"}, "1 of 4 rows"),
-    ({**SHARES, "seed": -1}, "seed"),
     ({**SHARES, "seed": True}, "seed"),
 ]
 

@@ -21,7 +21,7 @@ from steelyard.estimate.guard.rule import (
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import written
 from steelyard.options.check import IN_PYTHON
-from steelyard.options.option import documented, number, refuse_nowhere_to_keep
+from steelyard.options.option import documented, number, refuse_nowhere_to_keep, seed_of, whole
 from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
@@ -106,6 +106,8 @@ def check(
             raise UsageError(
                 f"{said[0]}= is about items, and a bare value has none.", got="no items", need="a run to read", hint="leave it out"
             )
+        whole("draws", draws)  # nothing is drawn, but what is no number of draws and no seed is refused all the same
+        seed_of(0 if seed is None else seed)
     place = locate(task, directory, config)
     match = matched(place, model, spec, load(place, model))
     entry = match.entry
