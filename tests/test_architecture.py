@@ -337,3 +337,16 @@ def test_options_and_rules_hold_no_warnings() -> None:
                 assert not held, f"{module}.{node.name} holds {held}"
                 made = [ast.unparse(each) for each in node.decorator_list if "dataclass" in ast.unparse(each)]
                 assert all("frozen=True" in each for each in made), f"{module}.{node.name} is not frozen"
+
+
+def test_pictures_are_drawn_in_one_place() -> None:
+    """What SVG is written with is in render/pictures alone: everybody else draws with its canvas."""
+    drawn = re.compile(r"(?<!\?P)<(svg|path|line|polyline|polygon|circle|rect|text|g)[ >]")
+    places = [
+        f"{module}:{node.lineno}"
+        for module in tree().modules
+        if not module.startswith("steelyard.render.pictures.")
+        for node in tree().nodes(module, ast.Constant)
+        if isinstance(node.value, str) and drawn.search(node.value)
+    ]
+    assert places == []

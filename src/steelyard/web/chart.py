@@ -8,7 +8,20 @@ from typing import Any
 from steelyard.questions.history.chart import CHANGE, OWN, ChartPoint
 from steelyard.render.curve_text import Scale, even_scale
 from steelyard.render.digits import figure
-from steelyard.render.pictures.canvas import GOAL, SEEN, line, picture, share, text, words
+from steelyard.render.pictures.canvas import (
+    GOAL,
+    SEEN,
+    area,
+    key_band,
+    key_stroke,
+    key_words,
+    line,
+    linked,
+    moved,
+    path,
+    picture,
+    polyline,
+)
 from steelyard.render.pictures.plane import BELOW, HEIGHT, KEY, TOP, Plane
 from steelyard.render.pictures.plane import SHAPES as MARKS
 from steelyard.render.pictures.time_scale import seconds, time_scale
@@ -17,15 +30,14 @@ from steelyard.results.history import PastRun
 WIDE, TALL = 170, 38  # of a small picture
 # A verdict is a shape first: a disc, a cross, an open triangle; a record is a square, a run without a verdict a ring.
 SHAPES = {
-    "pass": f'<circle r="4.5" class="dot pass" fill="{SEEN}"/>',
+    "pass": MARKS["disc"],
     "regression": MARKS["cross"],
     "inconclusive": MARKS["triangle"],
     "record": MARKS["square"],
-    "none": f'<circle r="4" class="mark none paper" fill="#fff" stroke="{SEEN}" stroke-width="2"/>',
+    "none": MARKS["ring"],
 }
 BANDS = {OWN: "95% interval of each value (Wilson)", CHANGE: "bounds of the change, added to the reference"}
 NAMES = {"pass": "pass", "regression": "regression", "inconclusive": "inconclusive", "record": "recorded", "none": "no verdict"}
-_SMALL = 'font-size="12"'
 
 
 def shape_of(run: PastRun) -> str:
@@ -51,21 +63,18 @@ def small_picture(runs: Sequence[PastRun], title: str) -> str:
 
     step = (WIDE - 12) / max(1, len(known) - 1)
     places = [(6 + i * step, down(value)) for i, value in enumerate(values)]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    parts = [f'<polyline class="line" points="{path}" fill="none" stroke="{SEEN}" stroke-width="1.8"/>']
+    parts = []
     if levels:
-        y = down(levels[-1])
-        parts.insert(0, f'<line x1="2" y1="{y:.1f}" x2="{WIDE - 2}" y2="{y:.1f}" class="goal" stroke="{GOAL}" stroke-dasharray="4 3"/>')
+        y = round(down(levels[-1]), 1)
+        parts.append(line(2 / WIDE, y, 1 - 2 / WIDE, y, f'class="goal" stroke="{GOAL}" stroke-dasharray="4 3"'))
+    parts.append(polyline(path(places), "line", f'stroke="{SEEN}" stroke-width="1.8"'))
     for run, (x, y) in zip(known, places, strict=True):
         if run.verdict == "regression":
-            parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.6)">{SHAPES["regression"]}</g>')
+            parts.append(moved(round(x, 1), round(y, 1), SHAPES["regression"], 0.6))
     x, y = places[-1]
-    parts.append(f'<g transform="translate({x:.1f} {y:.1f}) scale(.75)">{SHAPES[shape_of(known[-1])]}</g>')
+    parts.append(moved(round(x, 1), round(y, 1), SHAPES[shape_of(known[-1])], 0.75))
     told = f"{len(values)} values from {figure(values[0])} to {figure(values[-1])}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic small" width="{WIDE}" height="{TALL}" viewBox="0 0 {WIDE} {TALL}" '
-        f'role="img" aria-label="{words(title)}"><title>{words(title)}</title><desc>{words(told)}</desc>{"".join(parts)}</svg>'
-    )
+    return picture(title, told, TALL, parts, small=WIDE)
 
 
 # ---- the chart -----------------------------------------------------------------------------------------------------------
@@ -81,8 +90,7 @@ def series_picture(points: Sequence[ChartPoint], title: str, metric: str) -> str
     parts = [*plane.axes(), *_lines(known, plane), *_marks(known, plane), *_key(known)]
     first, last = known[0].run, known[-1].run
     told = f"{len(known)} runs from {first.time[:10]} to {last.time[:10]}, {metric} from {figure(_value(first))} to {figure(_value(last))}."
-    drawn = picture(title, told, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts)
-    return drawn.replace('role="img"', 'role="group"', 1)  # its points are links, which an image cannot have
+    return picture(title, told, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts, linked=True)
 
 
 def _value(run: PastRun) -> float:
@@ -103,15 +111,15 @@ def _lines(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
     banded = [(seconds(p.run.time), p.low, p.high) for p in points if p.low is not None and p.high is not None]
     if len(banded) > 1:
         ends = [*((t, high) for t, _, high in banded), *((t, low) for t, low, _ in reversed(banded))]
-        parts.append(f'<polygon class="band" points="{plane.path(ends)}" fill="{SEEN}" fill-opacity="0.16"/>')
+        parts.append(area(plane.path(ends), 0.16))
     goal = [(seconds(p.run.time), p.run.threshold) for p in points if p.run.threshold is not None]
     if goal:
         goal = goal if len(goal) > 1 else [(plane.x.low, goal[0][1]), (plane.x.high, goal[0][1])]
-        stroke = f'class="goal" fill="none" stroke="{GOAL}" stroke-width="1.6" stroke-dasharray="7 4" vector-effect="non-scaling-stroke"'
-        parts.append(f'<polyline points="{plane.path(goal)}" {stroke}/>')
+        stroke = f'stroke="{GOAL}" stroke-width="1.6" stroke-dasharray="7 4" vector-effect="non-scaling-stroke"'
+        parts.append(polyline(plane.path(goal), "goal", stroke))
     values = [(seconds(p.run.time), _value(p.run)) for p in points]
-    thin = f'class="line" fill="none" stroke="{SEEN}" stroke-width="1.4" stroke-opacity="0.55" vector-effect="non-scaling-stroke"'
-    return plane.stretched([*parts, f'<polyline points="{plane.path(values)}" {thin}/>'])
+    thin = f'stroke="{SEEN}" stroke-width="1.4" stroke-opacity="0.55" vector-effect="non-scaling-stroke"'
+    return plane.stretched([*parts, polyline(plane.path(values), "line", thin)])
 
 
 def _marks(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
@@ -121,12 +129,7 @@ def _marks(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
         across, run = plane.across(seconds(p.run.time)), p.run
         if single and p.low is not None and p.high is not None:
             parts.append(line(across, plane.down(p.low), across, plane.down(p.high), f'class="whisker" stroke="{SEEN}" stroke-width="1.6"'))
-        said = told(p)
-        parts.append(
-            f'<a href="/runs/{words(run.id)}" class="point" data-told="{words(said)}" aria-label="{words(said)}">'
-            f'<svg x="{share(across)}" y="{plane.down(_value(run)):.1f}" overflow="visible"><title>{words(said)}</title>'
-            f'<circle r="9" class="reach" fill="transparent"/>{SHAPES[shape_of(run)]}</svg></a>'
-        )
+        parts.append(linked(f"/runs/{run.id}", told(p), across, plane.down(_value(run)), SHAPES[shape_of(run)]))
     return parts
 
 
@@ -156,10 +159,10 @@ def _key(points: Sequence[ChartPoint]) -> list[str]:
     for i, (kind, said) in enumerate(_keys(points)):
         y = TOP + HEIGHT + BELOW + KEY * i + 8
         if kind == "band":
-            parts.append(f'<rect x="0" y="{y - 6}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>')
+            parts.append(key_band(y))
         elif kind == "goal":
-            parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="goal" stroke="{GOAL}" stroke-width="2" stroke-dasharray="7 4"/>')
+            parts.append(key_stroke(y, "goal", GOAL, "7 4"))
         else:
-            parts.append(f'<g transform="translate(15 {y})">{SHAPES[kind]}</g>')
-        parts.append(f'<g transform="translate(40 0)">{text(0, y + 4, said, more=_SMALL)}</g>')
+            parts.append(moved(15, y, SHAPES[kind]))
+        parts.append(key_words(y, said))
     return parts

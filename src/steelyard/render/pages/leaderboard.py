@@ -25,8 +25,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.forest import Bar, Forest, bar
-from steelyard.render.terminal import harmless
-from steelyard.results.comparison import Leaderboard
+from steelyard.results.comparison import Leaderboard, MeanRanks
 from steelyard.results.measurement import Row
 
 TIERS = "systems in one tier are not significantly different from its best"
@@ -130,8 +129,7 @@ def _ranks(board: Leaderboard) -> Section | None:
         f"Bars begin at a system's mean rank over {found.datasets:,} datasets and are one critical difference "
         f"({reach:.3g}, Nemenyi) long: {means}. {tests}."
     )
-    bars = [Bar(name=name, estimate=rank, low=rank, high=rank + reach, said=f"{rank:.2f}") for rank, name in order[:DRAWN]]
-    drawing = Forest(title="Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
+    drawing = rank_forest(found, DRAWN)
     return Section(
         title="Ranks",
         blocks=[
@@ -147,6 +145,14 @@ def _ranks(board: Leaderboard) -> Section | None:
     )
 
 
+def rank_forest(found: MeanRanks, most: int | None = None) -> Forest:
+    """A bar for each system, the best first: from its mean rank, one critical difference long."""
+    order = sorted(zip(found.mean_ranks, found.systems, strict=True))[:most]
+    bars = [Bar(name=name, estimate=rank, low=rank, high=rank + found.critical_difference, said=f"{rank:.2f}") for rank, name in order]
+    over = f"Mean ranks over {found.datasets:,} datasets, with the critical difference"
+    return Forest(title=over if most is None else "Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
+
+
 def _signs(order: list[tuple[float, str]], reach: float) -> list[list[str]]:
     """A bar of signs for each system, from its rank, one critical difference long."""
     scale = ROOM / max(1, len(order) - 1)
@@ -159,39 +165,5 @@ def _signs(order: list[tuple[float, str]], reach: float) -> list[list[str]]:
 
 
 def critical_difference_svg(board: Leaderboard) -> str:
-    """The critical-difference diagram as a self-contained SVG with a title and a description."""
-    found = board.ranks
-    if found is None:
-        return ""
-    order = sorted(zip(found.mean_ranks, found.systems, strict=True))
-    k, width, left_edge = len(order), 640, 40
-    height = 80 + 26 * k
-    step = (width - 2 * left_edge) / max(1, k - 1)
-
-    def x(rank: float) -> float:
-        return left_edge + (rank - 1) * step
-
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d"',
-        ' font-family="sans-serif" font-size="13" stroke="currentColor" fill="currentColor">',
-        '<title id="t">Critical difference diagram</title>',
-        f'<desc id="d">Mean ranks over {found.datasets} datasets; a bar is one critical difference long.</desc>',
-        f'<line x1="{x(1):.1f}" y1="40" x2="{x(k):.1f}" y2="40"/>',
-    ]
-    out += [
-        f'<line x1="{x(t):.1f}" y1="36" x2="{x(t):.1f}" y2="44"/><text stroke="none" x="{x(t):.1f}" y="30" text-anchor="middle">{t}</text>'
-        for t in range(1, k + 1)
-    ]
-    for place, (rank, name) in enumerate(order):
-        y = 66 + 26 * place
-        end = min(x(rank + found.critical_difference), width - 4)
-        out += [
-            f'<circle cx="{x(rank):.1f}" cy="40" r="4"/>',
-            f'<text stroke="none" x="{left_edge}" y="{y}">{_xml(name)} ({rank:.2f})</text>',
-            f'<line x1="{x(rank):.1f}" y1="{y + 6}" x2="{end:.1f}" y2="{y + 6}" stroke-width="3"/>',
-        ]
-    return "\n".join([*out, "</svg>"]) + "\n"
-
-
-def _xml(text: str) -> str:
-    return harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    """The critical-difference diagram as a file of its own: the picture of the page, with every system. Empty without ranks."""
+    return "" if board.ranks is None else rank_forest(board.ranks).svg(alone=True) + "\n"

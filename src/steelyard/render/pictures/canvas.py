@@ -60,9 +60,64 @@ def dot(x: float, y: float, more: str, radius: float = 4.5) -> str:
     return f'<circle cx="{share(x)}" cy="{y:g}" r="{radius:g}" {more}/>'
 
 
-def picture(title: str, told: str, height: float, parts: Sequence[str], *, alone: bool = False) -> str:
-    """The parts under a title and a description for screen readers; `alone` shows its title, on its own paper, in light and dark."""
-    wide, viewed = WIDTH, ""
+def path(places: Sequence[tuple[float, float]]) -> str:
+    """Places in units of the picture, as SVG lists them."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def polyline(points: str, kind: str, more: str) -> str:
+    """Places joined by straight lines, as `path` has them; `kind` is the class that a page gives its colour to."""
+    return f'<polyline class="{kind}" points="{points}" fill="none" {more}/>'
+
+
+def area(points: str, opacity: float = 0.18) -> str:
+    """What lies between the two sides of a band."""
+    return f'<polygon class="band" points="{points}" fill="{SEEN}" fill-opacity="{opacity:g}"/>'
+
+
+def moved(x: float, y: float, part: str, scale: float = 1.0) -> str:
+    """A part that is drawn around 0, 0, at a place in units of the picture."""
+    sized = "" if scale == 1 else f" scale({scale:g})"
+    return f'<g transform="translate({x:g} {y:g}){sized}">{part}</g>'
+
+
+def placed(x: float, y: float, part: str) -> str:
+    """A part that is drawn around 0, 0, at a share of the width."""
+    return f'<svg x="{share(x)}" y="{y:.1f}" overflow="visible">{part}</svg>'
+
+
+def linked(address: str, said: str, x: float, y: float, shape: str) -> str:
+    """A shape that leads somewhere, with words for whoever points at it, and room for a finger."""
+    told = words(said)
+    reach = f'<title>{told}</title><circle r="9" class="reach" fill="transparent"/>{shape}'
+    return f'<a href="{words(address)}" class="point" data-told="{told}" aria-label="{told}">{placed(x, y, reach)}</a>'
+
+
+def key_stroke(y: float, kind: str, colour: str, dash: str = "") -> str:
+    """A piece of a line, for the key."""
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'<line x1="0" y1="{y:g}" x2="30" y2="{y:g}" class="{kind}" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+
+
+def key_band(y: float) -> str:
+    """A piece of a band, for the key."""
+    return f'<rect x="0" y="{y - 6:g}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>'
+
+
+def key_words(y: float, said: str) -> str:
+    """What a line of the key says."""
+    return moved(40, 0, text(0, y + 4, said, more='font-size="12"'))
+
+
+def picture(
+    title: str, told: str, height: float, parts: Sequence[str], *, alone: bool = False, small: int | None = None, linked: bool = False
+) -> str:
+    """The parts under a title and a description for screen readers; `alone` shows its title, on its own paper, in light and dark.
+
+    small: so wide, whatever the page, and its parts are in these units. linked: parts of it are links, which an image cannot have.
+    """
+    wide, viewed = (WIDTH, "") if small is None else (small, f' viewBox="0 0 {small} {height:g}"')
+    kind, role = "sy-pic" if small is None else "sy-pic small", "group" if linked else "img"
     if alone:
         fit, bold = int(WIDTH / BOLD), 'fill="currentColor" font-size="14" font-weight="600"'
         lines = [shorten(each, fit) for each in wrap(harmless(title), fit)] if title else []
@@ -74,7 +129,7 @@ def picture(title: str, told: str, height: float, parts: Sequence[str], *, alone
         parts, viewed = [paper, *shown, inside, *parts, "</svg>"], f' viewBox="0 0 {wide} {height:g}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="sy-pic" width="{wide}" height="{height:g}"{viewed} role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" width="{wide}" height="{height:g}"{viewed} role="{role}" '
             f'aria-label="{words(title)}" color="{INK}" font-family="system-ui, sans-serif" font-size="13">',
             f"<title>{words(title)}</title><desc>{words(told)}</desc>",
             *parts,

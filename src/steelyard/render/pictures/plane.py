@@ -8,7 +8,24 @@ from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.render.curve_text import Place, Scale, even_scale, sorted_line, x_scale, y_scale
 from steelyard.render.digits import figure
-from steelyard.render.pictures.canvas import FAINT, GOAL, INK, SEEN, dot, line, picture, share, text
+from steelyard.render.pictures.canvas import (
+    FAINT,
+    GOAL,
+    INK,
+    SEEN,
+    area,
+    dot,
+    key_band,
+    key_stroke,
+    key_words,
+    line,
+    moved,
+    picture,
+    placed,
+    polyline,
+    share,
+    text,
+)
 from steelyard.render.pictures.time_scale import moment_text
 from steelyard.render.terminal import shorten
 from steelyard.results.plan import Curve, Plan
@@ -21,6 +38,8 @@ SHAPES = {  # around 0, 0; they differ by more than their colour
     "cross": f'<path d="M-5-5L5 5M-5 5L5-5" class="mark regression" stroke="{GOAL}" stroke-width="3" stroke-linecap="round"/>',
     "triangle": f'<path d="M0-6L6 5H-6Z" class="mark inconclusive paper" fill="#fff" stroke="{SEEN}" stroke-width="2"/>',
     "square": f'<rect x="-4.5" y="-4.5" width="9" height="9" class="mark record paper" fill="#fff" stroke="{INK}" stroke-width="2"/>',
+    "disc": f'<circle r="4.5" class="dot pass" fill="{SEEN}"/>',
+    "ring": f'<circle r="4" class="mark none paper" fill="#fff" stroke="{SEEN}" stroke-width="2"/>',
     "tick": f'<path d="M0-5V5" class="mark regression" stroke="{GOAL}" stroke-width="2"/>',
 }
 SHOWN_LETTERS = 60
@@ -109,16 +128,14 @@ class Plane:
         parts = []
         if self.band is not None:
             low, high = self.band
-            parts.append(f'<polygon class="band" points="{self.path([*high, *reversed(low)])}" fill="{SEEN}" fill-opacity="0.18"/>')
+            parts.append(area(self.path([*high, *reversed(low)])))
         for each in self.lines:
             kind, colour, dash = STROKES[each.sort]
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             if each.shape:
                 continue
-            parts.append(
-                f'<polyline class="{kind}" points="{self.path(each.places)}" fill="none" stroke="{colour}" stroke-width="2.2"'
-                f'{dashed} vector-effect="non-scaling-stroke"/>'
-            )
+            stroke = f'stroke="{colour}" stroke-width="2.2"{dashed} vector-effect="non-scaling-stroke"'
+            parts.append(polyline(self.path(each.places), kind, stroke))
         return self.stretched(parts)
 
     def stretched(self, parts: Sequence[str]) -> list[str]:
@@ -139,10 +156,7 @@ class Plane:
         for each in self.lines:
             kind, colour, _ = STROKES[each.sort]
             if each.shape:
-                parts += [
-                    f'<svg x="{share(self.across(x))}" y="{self.down(y):.1f}" overflow="visible">{SHAPES[each.shape]}</svg>'
-                    for x, y in each.places
-                ]
+                parts += [placed(self.across(x), self.down(y), SHAPES[each.shape]) for x, y in each.places]
             elif each.dots:
                 paint = f'class="dot" fill="{colour}"' if kind == "line" else f'class="{kind}" fill="none" stroke="{colour}"'
                 parts += [dot(self.across(x), self.down(y), paint, 3.5) for x, y in each.places]
@@ -166,22 +180,17 @@ class Plane:
         for i, (sort, said) in enumerate(self._keys()):
             y = TOP + HEIGHT + BELOW + KEY * i + 8
             if sort in STROKES:
-                kind, colour, dash = STROKES[sort]
-                dashed = f' stroke-dasharray="{dash}"' if dash else ""
-                parts.append(f'<line x1="0" y1="{y}" x2="30" y2="{y}" class="{kind}" stroke="{colour}" stroke-width="2.2"{dashed}/>')
+                parts.append(key_stroke(y, *STROKES[sort]))
             elif sort in SHAPES:
-                parts.append(f'<g transform="translate(15 {y})">{SHAPES[sort]}</g>')
+                parts.append(moved(15, y, SHAPES[sort]))
             elif sort == "band":
-                parts.append(f'<rect x="0" y="{y - 6}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>')
+                parts.append(key_band(y))
             elif sort == "seen":
                 parts.append(f'<circle cx="15" cy="{y}" r="3" class="whisker" fill="none" stroke="{SEEN}"/>')
             else:
                 parts.append(f'<circle cx="15" cy="{y}" r="5.5" class="goal-text" fill="{GOAL}"/>')
-            parts.append(f'<g transform="translate(40 0)">{text(0, y + 4, shorten(said, SHOWN_LETTERS), more=_SMALL)}</g>')
+            parts.append(key_words(y, shorten(said, SHOWN_LETTERS)))
         return parts
-
-
-_SMALL = 'font-size="12"'
 
 
 def _spaced(scale: Scale) -> list[tuple[float, str]]:
