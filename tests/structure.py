@@ -487,6 +487,27 @@ def own_json(tree: Tree) -> list[str]:
     )
 
 
+GUARDS = ("steelyard.estimate.guard.", "steelyard.questions.guard.")
+ALIKE = 5  # fields in common that make a class another shape of the same answer
+
+
+def other_verdicts(tree: Tree) -> list[str]:
+    """Classes of the guards that hold a verdict over again: `module.Class`. What the rule of a guard says beforehand is no part of it."""
+    declared = {
+        (module, node.name): {each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}
+        for module in tree.modules
+        for node in tree.nodes(module, ast.ClassDef)
+    }
+
+    def fields_of(name: str) -> set[str]:
+        return set().union(*(fields for (_, each), fields in declared.items() if each == name))
+
+    said = fields_of("Verdict") - fields_of("GuardRule")
+    return sorted(
+        f"{module}.{name}" for (module, name), fields in declared.items() if module.startswith(GUARDS) and len(fields & said) >= ALIKE
+    )
+
+
 def counts(tree: Tree) -> dict[str, int]:
     """The counts that may not grow, by what they count."""
     around = cycles(tree)
@@ -505,6 +526,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "functions, classes and constants that only tests use": len(uncalled(tree)),
         "result fields without a type of their own (Mapping[str, Any])": len(untyped_fields(tree)),
         "results that write their own JSON": len(own_json(tree)),
+        "shapes of one paired comparison in check besides Evidence and Verdict": len(other_verdicts(tree)),
     }
 
 
@@ -523,6 +545,7 @@ GOALS = {
     "functions, classes and constants that only tests use": 0,
     "result fields without a type of their own (Mapping[str, Any])": 48,  # whose keys are open: each says so in its comment
     "results that write their own JSON": 0,
+    "shapes of one paired comparison in check besides Evidence and Verdict": 0,
 }
 
 
@@ -650,7 +673,7 @@ def main() -> None:
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
             print(place)
-        for place in (*uncalled(tree), *own_json(tree), *(name for name, _ in untyped_fields(tree))):
+        for place in (*uncalled(tree), *own_json(tree), *other_verdicts(tree), *(name for name, _ in untyped_fields(tree))):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

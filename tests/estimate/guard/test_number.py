@@ -11,6 +11,7 @@ from scipy.stats import binom, norm
 
 from steelyard.estimate.guard.number import CandidateScore, guard_number
 from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.infer.paired.mcnemar import mcnemar_exact, mcnemar_midp
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
@@ -26,10 +27,10 @@ def threshold(n: int = N, behind: int = N) -> float:
     """Below this a run of n items is a regression, with so many items behind the reference."""
     entry = Entry(model="m", value=REFERENCE, num_samples=behind, sigma=SIGMA, scale="percent")
     rule = settle_rule({}, entry, TaskDefaults(), Warnings())
-    found = guard_number(CandidateScore(value=REFERENCE, n=n), entry, rule, Warnings()).threshold
+    found = guard_number(CandidateScore(value=REFERENCE, n=n), Guarded(entry=entry), rule, Warnings()).threshold
     assert found is not None
     for value, verdict in ((found - 1e-9, "regression"), (found + 1e-9, "pass")):
-        assert guard_number(CandidateScore(value=value, n=n), entry, rule, Warnings()).verdict == verdict
+        assert guard_number(CandidateScore(value=value, n=n), Guarded(entry=entry), rule, Warnings()).verdict == verdict
     return found
 
 

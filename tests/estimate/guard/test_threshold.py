@@ -12,9 +12,9 @@ import pytest
 
 import steelyard as sy
 from cases import seldom
-from steelyard.estimate.guard.number import GuardOutcome
-from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.paired import guard_items, judge_items
 from steelyard.estimate.guard.rule import settle_rule
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.estimate.opening import SystemItems
 from steelyard.items import Items, Labels
 from steelyard.metrics.catalogue import parse
@@ -40,19 +40,19 @@ def run_of(scores: Any) -> SystemItems:
     return SystemItems("run", Items(n=len(values), id=Labels(np.arange(len(values)), names), score=values))
 
 
-def judged(
-    reference: Any, candidate: Any, *, metric: str = "accuracy", scale: str = "fraction", **options: Any
-) -> tuple[GuardOutcome, bool]:
+def judged(reference: Any, candidate: Any, *, metric: str = "accuracy", scale: str = "fraction", **options: Any) -> tuple[sy.Verdict, bool]:
     """What the guard found, and whether up is good."""
-    rule = settle_rule(options, Entry(model="m", value=None, value_key=metric, scale=scale), TaskDefaults(), Warnings())
+    entry = Entry(model="m", value=None, value_key=metric, scale=scale)
+    rule = settle_rule(options, entry, TaskDefaults(), Warnings())
     settings: dict[str, Any] = {"unmatched": "error", "missing": "error", "draws": 100, "seed": 0, "deterministic": True}
     sides = run_of(reference), run_of(candidate)
-    return guard_items(*sides, parse(metric), rule, Warnings(), unit=UNITS[scale], **settings), rule.higher_is_better
+    found = judge_items(*sides, parse(metric), rule, Warnings(), unit=UNITS[scale], **settings)
+    return guard_items(found, Guarded(entry=entry)), rule.higher_is_better
 
 
 def agrees(found: Any, higher_is_better: bool) -> bool:
     """Regression if and only if the score is beyond the threshold, in floats; no threshold, no regression."""
-    value = found.value if isinstance(found, GuardOutcome) else found.candidate["value"]
+    value = found.candidate["value"]
     worse = found.verdict == "regression"
     if found.threshold is None:
         return not worse
@@ -100,9 +100,9 @@ def test_every_table_of_losses_and_gains_lies_on_the_side_of_the_threshold_that_
             if options.get("higher_is_better") is False:  # then a score of 1 is what is bad
                 before, after = 1 - before, 1 - after
             found, up = judged(before, after, **options)
-            assert agrees(found, up), (lost, gained, found.value, found.threshold)
+            assert agrees(found, up), (lost, gained, found.candidate.estimate, found.threshold)
             seen.add(found.threshold)
-            verdicts.append((found.verdict == "regression", found.value))
+            verdicts.append((found.verdict == "regression", found.candidate.estimate))
         assert len(seen) == 1, (gained, seen)
         passing = [value for worse, value in verdicts if not worse]
         if passing and len(passing) <= MOST:  # the last that passes is among those tried

@@ -21,9 +21,9 @@ from scipy.stats import norm
 
 import steelyard as sy
 from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
+from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number
 from steelyard.estimate.guard.rule import settle_rule
-from steelyard.estimate.guard.verdict import written
+from steelyard.estimate.guard.verdict import Guarded, concluded
 from steelyard.infer.planning import power
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.reference.lookup import duplicates
@@ -173,7 +173,7 @@ def test_published_offsets(
     key = "accuracy" if higher else "wer"
     entry = Entry(model="m", value=50.0, value_key=key)
     rule = settle_rule({}, entry, TaskDefaults(alpha=alpha, beta=beta, sigma=sigma, num_samples=n, scale="percent"), Warnings())
-    found = guard_number(CandidateScore(value=50.0), entry, rule, Warnings())
+    found = guard_number(CandidateScore(value=50.0), Guarded(entry=entry), rule, Warnings())
     assert found.details["standard_error"] == pytest.approx(error, abs=6e-4)
     assert found.mde == pytest.approx(theta, abs=0.06 if n == 1 else 5.1e-4)
     assert found.threshold == pytest.approx(50 + offset, abs=0.06 if n == 1 else 5.1e-4)
@@ -184,7 +184,7 @@ def test_the_table_of_the_readme(n: int, theta: float, offset: float) -> None:
     """Published with six digits: sigma 50, alpha .05, beta .2."""
     entry = Entry(model="m", value=0.0, num_samples=n, sigma=50.0)
     rule = settle_rule({"scale": "percent"}, entry, TaskDefaults(), Warnings())
-    found = guard_number(CandidateScore(value=0.0, n=n), entry, rule, Warnings())
+    found = guard_number(CandidateScore(value=0.0, n=n), Guarded(entry=entry), rule, Warnings())
     assert found.mde == pytest.approx(theta, abs=5e-7)
     assert found.threshold == pytest.approx(offset, abs=5e-7)
 
@@ -224,13 +224,13 @@ def rows() -> Iterator[tuple[str, Entry]]:
             yield name, entry
 
 
-def asked(name: str, entry: Entry, value: float) -> GuardOutcome:
+def asked(name: str, entry: Entry, value: float) -> sy.Verdict:
     task = TASKS[name]
     defaults = TaskDefaults(
         metric=task.metric, alpha=task.alpha, beta=task.beta, sigma=task.sigma, num_samples=task.n, higher_is_better=task.higher
     )
     rule = settle_rule({"scale": "percent"}, entry, defaults, Warnings())
-    return guard_number(CandidateScore(value=value, n=rule.num_samples), entry, rule, Warnings())
+    return guard_number(CandidateScore(value=value, n=rule.num_samples), Guarded(entry=entry), rule, Warnings())
 
 
 def test_on_all_589_rows_equality_passes_and_the_next_number_does_not() -> None:
@@ -396,7 +396,7 @@ def test_a_different_n_uses_the_variance_of_each(home: Path) -> None:
     entry_file(home, "m:\n  - accuracy: 70.0\n    num_samples: 1000\n    sigma: 50\n    scale: percent\n")
     entry, warnings = Entry(model="m", value=70.0, num_samples=1000), Warnings()
     rule = settle_rule({"sigma": 50, "scale": "percent"}, entry, TaskDefaults(), warnings)
-    found = guard_number(CandidateScore(value=70.0, n=250), entry, rule, warnings)
+    found = guard_number(CandidateScore(value=70.0, n=250), Guarded(entry=entry), rule, warnings)
     assert found.threshold == pytest.approx(70 + norm.ppf(0.05) * math.sqrt(2500 / 250 + 2500 / 1000), rel=1e-14)
     assert any("250" in warning and "1,000" in warning for warning in warnings)
 
@@ -466,19 +466,21 @@ def test_verdict_p_threshold_and_bounds_never_disagree(
 ) -> None:
     entry = Entry(model="m", value=reference, higher_is_better=higher, num_samples=n, sigma=sigma, margin=margin, theta=theta, alpha=alpha)
     rule = settle_rule({"scale": "percent"}, entry, TaskDefaults(), Warnings())
-    found = guard_number(CandidateScore(value=value, n=n), entry, rule, Warnings())
+    guarded = Guarded(entry=entry, task="t", model="m", scale="percent")
+    found = guard_number(CandidateScore(value=value, n=n), guarded, rule, Warnings())
     assert found.p_value is not None
     assert found.threshold is not None
-    assert found.lower is not None
-    assert found.upper is not None
+    lower, upper = found.difference.lower, found.difference.upper
+    assert lower is not None
+    assert upper is not None
     red = found.verdict == "regression"
     assert red == (found.p_value <= alpha)
     assert red == (value < found.threshold if higher else value > found.threshold)
-    assert found.lower <= found.upper
-    assert (found.upper <= -margin) if red else (found.upper >= -margin)
+    assert lower <= upper
+    assert (upper <= -margin) if red else (upper >= -margin)
     if theta is not None and found.verdict == "pass":
-        assert found.lower > -theta
-    verdict = written(found, rule, Warnings(), task="t", model="m", spec={}, entry=entry, scale="percent")
+        assert lower > -theta
+    verdict = concluded(found, rule, Warnings())
     assert "nan" not in str(verdict).lower().replace("finance", "")
     assert all(number is None or math.isfinite(number) for number in (verdict.p_value, verdict.threshold, verdict.mde))
 
@@ -487,7 +489,7 @@ def test_the_floor_does_not_look_at_theta_but_says_so(home: Path) -> None:
     entry = Entry(model="m", value=97.0, threshold=94.0, theta=1.0)
     warnings = Warnings()
     rule = settle_rule({}, entry, TaskDefaults(), warnings)
-    assert guard_floor(CandidateScore(value=95.0), entry, rule, warnings).verdict == "pass"
+    assert guard_floor(CandidateScore(value=95.0), Guarded(entry=entry), rule, warnings).verdict == "pass"
     assert any("theta" in warning for warning in warnings)
 
 

@@ -1,14 +1,13 @@
-"""A guard against a single number: the seed's one-tailed two-sample test, or an explicit floor. Loads no NumPy."""
+"""A guard against a single number: the one-tailed test of two separate samples, or an explicit floor. Loads no NumPy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import field, replace
-from typing import Any
+from dataclasses import replace
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.rule import GuardRule, refuse_impossible, span_of
+from steelyard.estimate.guard.verdict import Guarded, verdict_of
 from steelyard.infer.paired.decision import (
     agreeing_bounds,
     agreeing_threshold,
@@ -23,37 +22,11 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import is_share
 from steelyard.reference.entry import Entry
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import ChangedItem
-from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily
+from steelyard.results.comparison import Difference
+from steelyard.results.details import VerdictDetails
+from steelyard.results.verdict import Needed, Verdict, one_sided_bounds
 
 ASSUMED_DISCORDANCE = 0.05  # of two healthy runs on the same items: ordinary churn; published figures run from 1 to 13%
-
-
-@dataclass(slots=True, kw_only=True)
-class GuardOutcome:
-    """What the guard found, before it is written down. Numbers are in the scale of the reference; d is turned: up is good."""
-
-    verdict: str
-    design: str
-    test: str | None
-    p_value: float | None
-    n: int | None
-    value: float
-    reference: float | None
-    difference: float | None
-    lower: float | None = None
-    upper: float | None = None
-    sigma: float | None = None
-    mde: float | None = None
-    threshold: float | None = None
-    flips: dict[str, int] | None = None
-    needed: Needed | None = None
-    changed_items: tuple[ChangedItem, ...] = ()
-    claim: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
-    judged: Any = None  # the judgement behind it, where items were paired: slices go back to it
-    slicing: SliceFamily | None = None
-    slices: tuple[JudgedSlice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +42,10 @@ class CandidateScore:
     runs: int = 1
 
 
-def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
+def guard_floor(new: CandidateScore, guarded: Guarded, rule: GuardRule, warnings: Warnings) -> Verdict:
     """An explicit floor: the score is above it or not. No statistics, and no claim to any."""
     assert rule.threshold is not None
+    entry = guarded.entry
     refuse_impossible(new.value, rule, entry.value)
     worse = rule.sign * (new.value - rule.threshold) < 0
     if rule.theta is not None:
@@ -79,11 +53,11 @@ def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Wa
     gap = None if entry.value is None else rule.sign * (new.value - entry.value)
     number = entry.value if entry.value is not None else rule.threshold
     idle = span_of(rule, number).unfailing(rule.threshold, rule.sign)
-    return GuardOutcome(
+    return verdict_of(
+        guarded,
+        rule,
         verdict="regression" if worse else "inconclusive" if idle else "pass",
         design="threshold",
-        test=None,
-        p_value=None,
         n=new.n,
         value=new.value,
         reference=entry.value,
@@ -91,18 +65,20 @@ def guard_floor(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Wa
         threshold=rule.threshold,
         needed=_unfailing(rule.threshold, rule, warnings) if idle and not worse else None,
         claim="an explicit threshold, set by hand: no p-value, no bound on what could have been missed",
+        details=VerdictDetails(),
     )
 
 
-def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
+def guard_number(new: CandidateScore, guarded: Guarded, rule: GuardRule, warnings: Warnings) -> Verdict:
     """Two separate samples of scores: gamma = reference + z_alpha sqrt(sigma^2/n_new + sigma^2/n_ref), equality passes."""
+    entry = guarded.entry
     if entry.value is None:
         raise DataError(
             f"The entry has no value under {rule.metric!r}.", got="an entry without a value", need=f"a number under {rule.metric!r}"
         )
     refuse_impossible(new.value, rule, entry.value)
     if new.same_items and entry.sigma_run and (entry.runs or 1) > 1:  # runs without any spread say nothing of their noise
-        return _same_items(new, entry, rule, warnings)
+        return _same_items(new, guarded, rule, warnings)
     n_ref = entry.num_samples or rule.num_samples
     n_new = new.n or rule.num_samples
     if n_ref is None or n_new is None:
@@ -117,12 +93,12 @@ def guard_number(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: W
     if new.n is not None and new.n != n_ref:
         warnings.add(f"the run has {new.n:,} items, the reference {n_ref:,}: the variance of each is used")
     sigma = _sigma(new, entry.value, n_new, n_ref, rule, warnings)
-    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
-    return _judged(new, entry.value, sigma, error, n_new, n_ref, rule, warnings)
+    return _separate_samples(new, guarded, entry.value, sigma, n_new, n_ref, rule, warnings)
 
 
-def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
+def _same_items(new: CandidateScore, guarded: Guarded, rule: GuardRule, warnings: Warnings) -> Verdict:
     """The same items, a number alone, several runs on record: only run-to-run noise counts, and t knows how little is known of it."""
+    entry = guarded.entry
     assert entry.value is not None
     assert entry.sigma_run is not None
     df = (entry.runs or 2) - 1
@@ -141,9 +117,12 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Wa
         worse=p <= rule.alpha,
     )
     idle = span_of(rule, entry.value).unfailing(rule.sign * threshold, rule.sign)
-    verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
+    theta, beyond = _theta_and_bound(lower, ratio, rule)
+    verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, warnings)
-    return GuardOutcome(
+    return verdict_of(
+        guarded,
+        rule,
         verdict=verdict,
         design="unpaired",
         test="t",
@@ -152,21 +131,21 @@ def _same_items(new: CandidateScore, entry: Entry, rule: GuardRule, warnings: Wa
         value=new.value,
         reference=entry.value,
         difference=d,
-        lower=lower,
-        upper=upper,
+        interval=one_sided_bounds(lower, upper, rule.alpha, "t"),
         sigma=entry.sigma_run,
         mde=rule.margin + power.minimum_detectable(error, rule.alpha, rule.beta),
         threshold=rule.sign * threshold,
         needed=_unfailing(rule.sign * threshold, rule, warnings) if idle else None,
         claim=f"the same items: only the noise from run to run counts, known from {df + 1} runs",
-        details={"n_reference": entry.num_samples, "standard_error": error, "degrees_of_freedom": df} | ratio,
+        ratio=ratio,
+        details=VerdictDetails(n_reference=entry.num_samples, standard_error=error, degrees_of_freedom=df),
     )
 
 
-def _ratio(value: float, reference: float, of_value: float, of_reference: float, reach: float, rule: GuardRule) -> dict[str, Any]:
-    """run / reference and its bounds, for `details`, where a share of the reference was asked for."""
+def _ratio(value: float, reference: float, of_value: float, of_reference: float, reach: float, rule: GuardRule) -> Difference | None:
+    """run / reference and its bounds, where a share of the reference was asked for."""
     if not rule.relative:
-        return {}
+        return None
     ends = separate_ratio(value, reference, of_value, of_reference, reach)
     if ends is None:
         raise DataError(
@@ -175,15 +154,16 @@ def _ratio(value: float, reference: float, of_value: float, of_reference: float,
             need="a reference clear of 0",
             hint="more items, or margin and theta in the scale of the scores",
         )
-    return {"ratio": {"estimate": value / reference, "lower": ends[0], "upper": ends[1]}}
+    return Difference(estimate=value / reference, interval=one_sided_bounds(*ends, rule.alpha, "fieller"))
 
 
-def _ruled_out(lower: float | None, ratio: Mapping[str, Any], rule: GuardRule) -> dict[str, Any]:
-    """theta and the bound that it is held against: of the difference, or of the ratio."""
-    if rule.theta_relative is None:
-        return {"theta": rule.theta, "lower": lower}
-    end = ratio["ratio"]["lower" if rule.sign > 0 else "upper"]
-    return {"theta": rule.theta_relative, "lower": rule.sign * (end - 1)}
+def _theta_and_bound(lower: float | None, ratio: Difference | None, rule: GuardRule) -> tuple[float | None, float | None]:
+    """Theta, and the bound that it is held against: of the difference, or of the ratio."""
+    if rule.theta_relative is None or ratio is None:
+        return rule.theta, lower
+    end = ratio.lower if rule.sign > 0 else ratio.upper
+    assert end is not None
+    return rule.theta_relative, rule.sign * (end - 1)
 
 
 def warn_of_gain(lower: float | None, warnings: Warnings) -> None:
@@ -192,9 +172,10 @@ def warn_of_gain(lower: float | None, warnings: Warnings) -> None:
         warnings.add("significantly better than the reference: this may be a real gain or a broken answer extractor")
 
 
-def _judged(
-    new: CandidateScore, reference: float, sigma: float, error: float, n_new: int, n_ref: int, rule: GuardRule, warnings: Warnings
-) -> GuardOutcome:
+def _separate_samples(
+    new: CandidateScore, guarded: Guarded, reference: float, sigma: float, n_new: int, n_ref: int, rule: GuardRule, warnings: Warnings
+) -> Verdict:
+    error = math.sqrt(sigma * sigma / n_new + sigma * sigma / n_ref)
     d = rule.sign * (new.value - reference)
     # A margin that is a share of the reference is less uncertain than the reference, or more: by that share.
     at_edge = (
@@ -212,13 +193,16 @@ def _judged(
     span = span_of(rule, reference)
     idle = span.unfailing(threshold, rule.sign)
     ratio = _ratio(new.value, reference, sigma * sigma / n_new, sigma * sigma / n_ref, z, rule)
-    verdict = decide(p, rule.alpha, **_ruled_out(lower, ratio, rule), attainable=1.0 if idle else 0.0)
+    theta, beyond = _theta_and_bound(lower, ratio, rule)
+    verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=1.0 if idle else 0.0)
     warn_of_gain(lower, warnings)
     if error == 0:
         warnings.add("sigma is 0, so no noise is allowed for: the bounds have zero width and any lower score is a regression")
     if rule.higher_is_better and threshold < 0 <= reference and span.low is None:
         warnings.add(f"the threshold {threshold:.4g} lies below 0: if scores cannot be negative, this guard cannot fail")
-    return GuardOutcome(
+    return verdict_of(
+        guarded,
+        rule,
         verdict=verdict,
         design="unpaired",
         test="z",
@@ -227,8 +211,7 @@ def _judged(
         value=new.value,
         reference=reference,
         difference=d,
-        lower=lower,
-        upper=upper,
+        interval=one_sided_bounds(lower, upper, rule.alpha, "z"),
         sigma=sigma,
         mde=mde,
         threshold=threshold,
@@ -238,7 +221,8 @@ def _judged(
         if verdict == "inconclusive"
         else None,
         claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
-        details={"n_reference": n_ref, "standard_error": error, "paired_would_find": _paired_mde(new, n_new, rule)} | ratio,
+        ratio=ratio,
+        details=VerdictDetails(n_reference=n_ref, standard_error=error, paired_would_find=_paired_mde(n_new, rule)),
     )
 
 
@@ -311,7 +295,7 @@ def _needed(sigma: float, n_new: int, n_ref: int, rule: GuardRule) -> Needed:
     return Needed(n_items=items, more=max(0, items - n_new))
 
 
-def _paired_mde(new: CandidateScore, n: int, rule: GuardRule) -> float | None:
+def _paired_mde(n: int, rule: GuardRule) -> float | None:
     """What a reference with item outcomes would find, at an assumed share of items that change between healthy runs."""
     if rule.scale not in ("percent", "fraction"):
         return None
@@ -319,14 +303,15 @@ def _paired_mde(new: CandidateScore, n: int, rule: GuardRule) -> float | None:
     return rule.margin + unit * power.minimum_detectable(math.sqrt(ASSUMED_DISCORDANCE / n), rule.alpha, rule.beta)
 
 
-def warn_of_drift(found: GuardOutcome, entry: Entry, rule: GuardRule, warnings: Warnings) -> None:
+def warn_of_drift(verdict: Verdict, entry: Entry, warnings: Warnings) -> None:
     """A reference that follows every small loss down: the run is held against the first value on record too."""
-    if entry.first_value is None or found.sigma is None or not found.n:
+    value = verdict.candidate.estimate
+    if entry.first_value is None or verdict.sigma is None or not verdict.n or value is None:
         return
-    gap = rule.sign * (found.value - entry.first_value)
-    if gap < power.threshold_offset(found.sigma / math.sqrt(found.n), rule.alpha) - rule.margin:
+    gap = (1 if verdict.higher_is_better else -1) * (value - entry.first_value)
+    if gap < power.threshold_offset(verdict.sigma / math.sqrt(verdict.n), verdict.alpha) - verdict.margin:
         warnings.add(
             f"slow drift: {-gap:.4g} below the value first on record ({entry.first_value:g}), though not below the present reference"
-            if found.verdict != "regression"
+            if verdict.verdict != "regression"
             else f"{-gap:.4g} below the value first on record ({entry.first_value:g})"
         )

@@ -13,8 +13,9 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, changed_items, item_values
 from steelyard.estimate.evidence import DECLARE, Evidence, too_few_groups
 from steelyard.estimate.guard import relative
-from steelyard.estimate.guard.number import GuardOutcome, warn_of_gain
+from steelyard.estimate.guard.number import warn_of_gain
 from steelyard.estimate.guard.rule import GuardRule, at_reference, span_of
+from steelyard.estimate.guard.verdict import Guarded, verdict_of
 from steelyard.estimate.guard.whole_suite import pooled_facts
 from steelyard.estimate.opening import SystemItems, paired
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -40,8 +41,9 @@ from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions, settle_comparison
 from steelyard.options.measure import settle
 from steelyard.results.base import Warnings
-from steelyard.results.comparison import ChangedItem, Test
-from steelyard.results.verdict import WORSENING, Needed
+from steelyard.results.comparison import ChangedItem, Difference, Test
+from steelyard.results.details import VerdictDetails
+from steelyard.results.verdict import WORSENING, Needed, Verdict, one_sided_bounds
 from steelyard.tally.pairs import Pairs, Sides
 from steelyard.tally.rounding import without_rounding
 
@@ -52,7 +54,11 @@ RARE = 0.05  # a share of items that a ratio at or beyond total failure is no ra
 
 @dataclass(slots=True, kw_only=True)
 class PairedJudgement:
-    """A comparison that a rule is applied to. `error` is the standard error, in the metric's own unit, run noise included."""
+    """A rule applied to the evidence of one comparison; what it works out is in the scale of the reference where it is not said otherwise.
+
+    Several runs may share noise that does not average out over items: `shared` is the variance of it, and `df` are the degrees of
+    freedom of the standard error that it widens (None where nothing does).
+    """
 
     found: Evidence
     pairs: Pairs
@@ -60,24 +66,36 @@ class PairedJudgement:
     rule: GuardRule
     warnings: Warnings
     unit: float
-    draws: int
+    asked: CompareOptions  # how the comparison was made: slices are made alike
     deterministic: bool = False
-    asked: CompareOptions | None = None  # how the comparison was made: slices are made alike
-    error: float | None = None
-    noise: float | None = None  # the same of the items seen alone, without what the test counts in for those not seen
-    df: float | None = field(default=None)  # degrees of freedom, where run noise widened the error
-    threshold_note: str = ""  # under what the threshold holds, or why there is none
-    ratio: RatioTest | None = None  # of run and reference, where margin or theta is a share of the reference
-    at_margin: Test | None = None  # the test of the comparison held against the margin, where it can be
+    shared: float = field(default=0.0, init=False)
+    df: float | None = field(default=None, init=False)
+    ratio: RatioTest | None = field(default=None, init=False)  # of run and reference, where margin or theta is a share of the reference
+    at_margin: Test | None = field(default=None, init=False)  # the test of the comparison held against the margin, where it can be
 
     def __post_init__(self) -> None:
         if self.rule.relative:
             self.ratio = self._ratio()
         if self.rule.margin and self.rule.margin_relative is None and self.found.against is not None:
             self.at_margin = self.found.against(-self.rule.sign * self.rule.margin / self.unit)
-        self.error = self.found.error
-        self.noise = self.found.error if self.found.noise is None else self.found.noise
         self._widen()
+
+    @property
+    def error(self) -> float | None:
+        """The standard error in the metric's own unit, what whole runs share included."""
+        own = self.found.error
+        return math.sqrt(own**2 + self.shared) if self.shared and own is not None else own
+
+    @property
+    def noise(self) -> float | None:
+        """The same of the items seen alone, without what the test counts in for those not seen."""
+        own = self.found.error if self.found.noise is None else self.found.noise
+        return math.sqrt((own or 0.0) ** 2 + self.shared) if self.shared else own
+
+    @property
+    def change(self) -> float:
+        """The difference, turned so that up is good."""
+        return self.rule.sign * (self.found.difference or 0.0) * self.unit + 0.0  # never -0.0
 
     # ---- the p-value ---------------------------------------------------------------------------------------------------
 
@@ -193,7 +211,7 @@ class PairedJudgement:
         shared = excess * sum(1 / r for r in runs)
         own = self.pairs.items - 1 if self.found.df is None else self.found.df
         self.df = satterthwaite([(self.error**2, own), (shared, len(means) - 1)])
-        self.error, self.noise = (math.sqrt(each**2 + shared) for each in (self.error, self.noise or 0.0))
+        self.shared = shared
         self.warnings.add(
             f"runs differ by more than the noise of their items (run-to-run standard deviation beyond it "
             f"{math.sqrt(excess) * self.unit:.3g}): counted in, t with {self.df:.1f} degrees of freedom"
@@ -201,11 +219,11 @@ class PairedJudgement:
 
     # ---- bounds, detectable drop, threshold ------------------------------------------------------------------------------
 
-    def bounds(self, d: float) -> tuple[float | None, float | None]:
+    def bounds(self) -> tuple[float | None, float | None]:
         """One-sided bounds of level 1 - alpha: the ends of the two-sided interval of level 1 - 2 alpha, turned so that up is good."""
         if self.df is not None and self.error:
             low, high = self._reaches(student_reach(self.df, self.rule.alpha) * self.unit)
-            end, centre = self._farthest, self._centre * self.unit
+            end, centre, d = self._farthest, self._centre * self.unit, self.change
             return max(-end, min(centre - low, d)), min(end, max(centre + high, d))
         interval = self.found.interval
         if interval is None or interval.low is None or interval.high is None:
@@ -240,18 +258,18 @@ class PairedJudgement:
         found = power.minimum_detectable(self.error, self.rule.alpha, self.rule.beta, noise=self.noise)
         return self.rule.margin + found / self.found.pull * self.unit
 
-    def threshold(self, p: float, upper: float | None, smallest: float) -> float | None:
+    def threshold(self, p: float, upper: float | None, smallest: float) -> tuple[float | None, str]:
         """The last score that is no regression: this run's score is beyond it if and only if its p is at most alpha.
 
         Right or wrong: exactly, at the gains of this run. Elsewhere at the spread of this run, by the bound that is reported
-        (`upper`, as it was before it had to agree with p). None where no score could be a regression.
+        (`upper`, as it was before it had to agree with p). None where no score could be a regression. The note says under what
+        it holds, or why there is none.
         """
         if smallest > self.rule.alpha or self.found.too_few:
-            self.threshold_note = NONE_FAILS
-            return None
+            return None, NONE_FAILS
         return self._threshold_of_flips() if self._outcomes else self._threshold_of_spread(p, upper)
 
-    def _threshold_of_flips(self) -> float | None:
+    def _threshold_of_flips(self) -> tuple[float | None, str]:
         found, rule = self.found, self.rule
         _, gained = self._lost_and_gained()
         most = most_losses(lambda lost: self._p_of_flips(lost, gained), self._losable, rule.alpha)
@@ -259,27 +277,25 @@ class PairedJudgement:
             self.warnings.add(
                 f"no score could be a regression beside the {gained:,} items gained: the {self._losable:,} that could be lost are too few"
             )
-            self.threshold_note = NONE_FAILS
-            return None
-        self.threshold_note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
+            return None, NONE_FAILS
+        note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
         there = found.n - self._right if self.metric.counts_wrong else self._right
-        return (there - rule.sign * (most - gained)) / found.n * self.unit
+        return (there - rule.sign * (most - gained)) / found.n * self.unit, note
 
-    def _threshold_of_spread(self, p: float, upper: float | None) -> float | None:
+    def _threshold_of_spread(self, p: float, upper: float | None) -> tuple[float | None, str]:
         found, rule = self.found, self.rule
         assert found.baseline is not None
         assert found.candidate is not None
         if not self.error:
             self.warnings.add("no threshold: the items of this run do not vary, so none can be computed")
-            self.threshold_note = "not known: the differences show no spread"
-            return None
+            return None, "not known: the differences show no spread"
         what = "the runs of an item" if rule.target == "runs" else "groups" if found.design == "clustered" else "items"
-        self.threshold_note = f"if {what} vary as they do {'here' if rule.target == 'runs' else 'in this run'}"
+        note = f"if {what} vary as they do {'here' if rule.target == 'runs' else 'in this run'}"
         reach = -power.threshold_offset(self.error, rule.alpha) * self.unit if upper is None else upper - self._centre * self.unit
         reference = rule.sign * found.baseline * self.unit
         last = reference - (rule.margin + reach) / found.pull
         candidate = rule.sign * found.candidate * self.unit
-        return rule.sign * agreeing_threshold(last, candidate, reference - rule.margin, worse=p <= rule.alpha)
+        return rule.sign * agreeing_threshold(last, candidate, reference - rule.margin, worse=p <= rule.alpha), note
 
     # ---- what could be found, and what is needed ---------------------------------------------------------------------------
 
@@ -299,7 +315,7 @@ class PairedJudgement:
             return found.judge.smallest(-self.rule.sign * self.rule.margin / self.unit)
         taken = self.at_margin if self.rule.margin else found.test
         drawn = taken is not None and taken.details.draws is not None and not taken.details.exact
-        return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.draws + 1) if drawn else 0.0)  # ties count half
+        return max(smallest_p(self._units, "sign-flip"), 0.5 / (self.asked.own.draws + 1) if drawn else 0.0)  # ties count half
 
     def needed(self, smallest: float) -> Needed | None:
         """How many items would decide: rule theta out if nothing has changed."""
@@ -384,15 +400,17 @@ class PairedJudgement:
         least = max(FEWEST, self._units + 1)
         return Needed(groups=least, more_groups=least - self._units, more=None, n_items=None, why=why)
 
-    def ratio_found(self, ratio: RatioTest, p: float) -> dict[str, Any]:
-        """run / reference with its two one-sided bounds, which say what p says."""
-        rule = self.rule
+    def ratio_found(self, p: float) -> Difference | None:
+        """run / reference with its two one-sided bounds, which say what p says; None where no share was asked for."""
+        rule, ratio = self.rule, self.ratio
+        if ratio is None:
+            return None
         low, high = relative.ratio_bounds(ratio, rule)
         margin = rule.margin_relative if rule.margin_relative is not None else rule.margin / abs((self.found.baseline or 1.0) * self.unit)
         sign = int(rule.sign)
         worst, best = (None if end is None else sign * (end - 1) for end in (low, high)[::sign])  # up is good
         ends = [None if end is None else 1 + sign * end for end in agreeing_bounds(worst, best, p, rule.alpha, margin)[::sign]]
-        return {"estimate": ratio.estimate, "lower": ends[0], "upper": ends[1], "method": ratio.name}
+        return Difference(estimate=ratio.estimate, interval=one_sided_bounds(ends[0], ends[1], rule.alpha, ratio.name))
 
     def theta_and_bound(self, lower: float | None) -> tuple[float | None, float | None]:
         """Theta, and the bound that has to lie above its negative: a share of the reference both, where theta is one."""
@@ -451,7 +469,7 @@ RUN_AND_REFERENCE = Sides(baseline="reference", candidate="run", verb="checks", 
 TURNED = {"lost": "gained", "gained": "lost"}
 
 
-def guard_items(
+def judge_items(
     reference: SystemItems,
     candidate: SystemItems,
     metric: Metric,
@@ -465,8 +483,8 @@ def guard_items(
     seed: int,
     deterministic: bool = False,
     per: str = "",
-) -> GuardOutcome:
-    """The verdict on matched items. `unit` turns the metric's own number into the scale of the reference; per: what a ratio is per."""
+) -> PairedJudgement:
+    """The rule applied to matched items. `unit` turns the metric's own number into the scale of the reference; per: what a ratio is per."""
     level = max(1 - 2 * rule.alpha, WHOLE)
     scored = metric.mean_of_scores
     if rule.range is not None and not scored:
@@ -503,53 +521,37 @@ def guard_items(
     found = pair_evidence(pairs, metric, plain, warnings)
     if rule.relative and found.baseline is not None:
         rule = at_reference(rule, found.baseline * unit)
-    return _written(
-        PairedJudgement(
-            found=found,
-            pairs=pairs,
-            metric=metric,
-            rule=rule,
-            warnings=warnings,
-            unit=unit,
-            draws=draws,
-            deterministic=deterministic,
-            asked=plain,
-        )
+    return PairedJudgement(
+        found=found, pairs=pairs, metric=metric, rule=rule, warnings=warnings, unit=unit, asked=plain, deterministic=deterministic
     )
 
 
-def _written(judged: PairedJudgement) -> GuardOutcome:
+def guard_items(judged: PairedJudgement, guarded: Guarded) -> Verdict:
+    """The verdict on matched items."""
     found, rule, unit = judged.found, judged.rule, judged.unit
     if found.difference is None or found.baseline is None or found.candidate is None:
         raise DataError(
             f"{judged.metric.name} is undefined in one of the runs.", got=f"an undefined {judged.metric.name}", need="a value in both runs"
         )
+    pooled = judged.pooled_facts()
     p, test = judged.p_value()
     error = None if found.too_few else judged.noise
-    d = rule.sign * found.difference * unit + 0.0  # never -0.0
-    below, above = judged.bounds(d)
+    below, above = judged.bounds()
     lower, upper = agreeing_bounds(below, above, p, rule.alpha, rule.margin)
     theta, beyond = judged.theta_and_bound(lower)
-    ratio = None if judged.ratio is None else judged.ratio_found(judged.ratio, p)
+    ratio = judged.ratio_found(p)
     smallest = min(p, judged.smallest(test))
     verdict = decide(p, rule.alpha, theta=theta, lower=beyond, attainable=smallest, enough=not found.too_few)
-    details: dict[str, Any] = {**found.details, "smallest_p": smallest, "standard_error": None if not error else error * unit}
-    if found.too_few:
-        details["not_judged"] = too_few_groups(found.details)
-    if ratio is not None:
-        details["ratio"] = ratio
-    if found.interval is not None:
-        details["interval_method"] = found.interval.method
-    details |= judged.pooled_facts()
     if smallest > rule.alpha:
         judged.warnings.add(f"no outcome on {found.n:,} items could give p <= {rule.alpha:g} (the smallest is {smallest:.3g})")
     warn_of_gain(lower, judged.warnings)
     _warn_of_unseen(judged, verdict)
     _warn_of_failures(judged, verdict)
-    threshold = judged.threshold(p, above, smallest)
-    if judged.threshold_note:
-        details["threshold_note"] = judged.threshold_note
-    return GuardOutcome(
+    threshold, note = judged.threshold(p, above, smallest)
+    method = None if found.interval is None else found.interval.method
+    return verdict_of(
+        guarded,
+        rule,
         verdict=verdict,
         design=found.design,
         test=test,
@@ -557,18 +559,25 @@ def _written(judged: PairedJudgement) -> GuardOutcome:
         n=found.n,
         value=found.candidate * unit,
         reference=found.baseline * unit,
-        difference=d,
-        lower=lower,
-        upper=upper,
+        difference=judged.change,
+        ratio=ratio,
         sigma=None if not error else error * math.sqrt(found.n) * unit,
         mde=judged.mde(),
         threshold=threshold,
-        flips=None if found.flips is None else dict(found.flips),
+        flips=found.flips,
         needed=judged.needed(smallest) if verdict == "inconclusive" else None,
-        changed_items=_changed_items(judged),
         claim=judged.claim(),
-        details=details,
-        judged=judged,
+        changed_items=_changed_items(judged),
+        interval=one_sided_bounds(lower, upper, rule.alpha, method or test),
+        details=replace(
+            VerdictDetails.of(found.details),
+            not_judged=too_few_groups(found.details) if found.too_few else None,
+            smallest_p=smallest,
+            standard_error=None if not error else error * unit,
+            interval_method=method,
+            threshold_note=note or None,
+            **pooled,
+        ),
     )
 
 

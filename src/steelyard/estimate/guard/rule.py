@@ -14,6 +14,7 @@ from steelyard.options.option import LIMITS, checked, checked_if_given, coin_fli
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
 
 TOPS = {"fraction": 1.0, "percent": 100.0}
 MIXED_UP = "percent and fraction may have been mixed up"
@@ -119,16 +120,15 @@ def _too_wide(name: str, number: float, span: Span, reference: float | None, nee
     )
 
 
-def warn_of_theta(rule: GuardRule, reference: float | None, warnings: Warnings) -> None:
+def warn_of_theta(verdict: Verdict, rule: GuardRule, warnings: Warnings) -> None:
     """A drop that cannot be is ruled out by every run: true, and worth nothing."""
-    if rule.theta is None or reference is None or rule.threshold is not None:
+    theta, reference = verdict.theta, verdict.reference.estimate
+    if theta is None or reference is None or rule.threshold is not None:
         return
     room = span_of(rule, reference).room(reference, rule.sign)
-    if room is not None and rule.theta > room:
+    if room is not None and theta > room:
         way = "lose" if rule.higher_is_better else "rise by"
-        warnings.add(
-            f"theta {rule.theta:g} is more than the reference {reference:.6g} can {way}: every run rules it out, so it says nothing"
-        )
+        warnings.add(f"theta {theta:g} is more than the reference {reference:.6g} can {way}: every run rules it out, so it says nothing")
 
 
 # ---- a score ---------------------------------------------------------------------------------------------------------------

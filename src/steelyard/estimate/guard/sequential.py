@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import KEPT, item_values
-from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
+from steelyard.estimate.guard.verdict import Guarded, verdict_of
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.exact_mcnemar import LOOKS
 from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, earlier_choice, rule_for
@@ -26,7 +26,8 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem
-from steelyard.results.verdict import WORSENING, Needed
+from steelyard.results.details import VerdictDetails
+from steelyard.results.verdict import Needed, Verdict, one_sided_bounds
 
 FloatArray = npt.NDArray[np.float64]
 OUTSIDE = "outside"  # a score beyond the range that the rule rests on: it can decide nothing any more
@@ -436,17 +437,18 @@ def _other_looks(got: str) -> DataError:
     )
 
 
-def found_of(
+def guard_series(
     rule: StoppingRule,
     series: PairedSeries,
     plan: StoppingPlan,
+    guarded: Guarded,
     guard: GuardRule,
     unit: float,
     warnings: Warnings,
     *,
     ended: Mapping[str, Any] | None = None,
-) -> GuardOutcome:
-    """What a rule that has ended says, in the words and the scale of a guard. `ended`: what ended the run before the rule could."""
+) -> Verdict:
+    """What a rule that has ended says, as a verdict of a guard and in its scale. `ended`: what ended the run before the rule could."""
     n = len(series.ids)
     turned = guard.sign * series.weighed
     beyond = outside_of(series, plan)
@@ -461,13 +463,14 @@ def found_of(
             warnings.add(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
     warnings.extend(stopped.warnings)
     verdict = ENDS[decision]
+    looks, settled = [dict(look) for look in rule.looks], rule.plan()
     # Stopped has the difference turned so that up is good, in the metric's own unit.
     scaled = [None if x is None else x * unit + 0.0 for x in (stopped.estimate, stopped.low, stopped.high)]
     facts = {
         "design": rule.name,
         "decision": decision,
-        "looks": [dict(look) for look in rule.looks],
-        "looks_made": len(rule.looks),
+        "looks": looks,
+        "looks_made": len(looks),
         "alpha_spent": rule.alpha_spent,
         "level_of_pass": rule.pass_level,
         "n_used": n,
@@ -479,7 +482,7 @@ def found_of(
         "high": scaled[2],
         "method": stopped.method,
         "plan": plan.to_dict(),
-        "rule": rule.plan(),
+        "rule": settled,
     }
     if plan.right_or_wrong:
         apart = series.candidate * (1 - series.reference) + (1 - series.candidate) * series.reference
@@ -490,7 +493,9 @@ def found_of(
         facts["outside"] = {"item": beyond.item, "score": beyond.score, "range": list(beyond.score_range), "said": beyond.words}
     elif ended is not None:
         facts["ended"] = dict(ended)
-    return GuardOutcome(
+    return verdict_of(
+        guarded,
+        guard,
         verdict=verdict,
         design="paired" if plan.groups is None else "clustered",
         test=rule.name,
@@ -499,16 +504,14 @@ def found_of(
         value=series.mean(series.candidate) * unit,
         reference=series.mean(series.reference) * unit,
         difference=scaled[0],
-        lower=scaled[1],
-        upper=scaled[2],
         sigma=float(turned.std(ddof=1)) * unit if n > 1 and turned.any() else None,
         mde=plan.theta * unit,
-        threshold=None,
         flips=flips_of(series) if plan.right_or_wrong and plan.one_answer else None,
         needed=Needed(n_items=None, more=None, why=_undecided(n, beyond, ended, plan)) if verdict == "inconclusive" else None,
         changed_items=_changed_items(series, guard),
         claim=_claim(rule, plan),
-        details={"stopping": facts},
+        interval=one_sided_bounds(scaled[1], scaled[2], guard.alpha, rule.name),
+        details=VerdictDetails(stopping=facts),
     )
 
 
@@ -549,32 +552,3 @@ def _claim(rule: StoppingRule, plan: StoppingPlan) -> str:
     shared = "" if plan.record is None else "; alpha holds on average over records: runs that are checked against one record share its luck"
     held = f"they are for new {what} of this kind, asked in random order{shared}"
     return f"estimate, bounds and p are adjusted for stopping ({rule.name}); {held}"
-
-
-def conclude_stopped(found: GuardOutcome, rule: GuardRule) -> str:
-    """One sentence: where it stopped, what that decides, and at which level."""
-    facts = found.details["stopping"]
-    used, there = facts["n_used"], facts["n_available"]
-    where = f"after {used:,} of {there:,} items" if used < there else f"after all {there:,} items"
-    size = "" if found.difference is None else f"; the difference is estimated at {found.difference:+.4g}"
-    ends = (found.lower, found.upper)
-    between = "" if None in ends else f" ({100 * (1 - 2 * rule.alpha):g}% interval {ends[0]:+.4g} to {ends[1]:+.4g}, adjusted for stopping)"
-    if found.verdict == "regression":
-        small = rule.theta is not None and found.difference is not None and found.difference > -rule.theta
-        return f"worse, decided {where}{size}{between}" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
-    if found.verdict == "pass":
-        ruled_out = f"a {WORSENING[rule.higher_is_better]} of {rule.theta:g} is ruled out at level {facts['level_of_pass']:g}"
-        return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
-    if facts["decision"] == OUTSIDE:
-        return f"not decided {where}: {facts['outside']['said']}{size}."
-    if facts["decision"] == ENDED:
-        return f"not decided {where}: {facts['ended']['said']}{size}."
-    return f"not decided {where}, which is no pass: no boundary was reached{size}{between}."
-
-
-def _shown(facts: Mapping[str, Any]) -> str:
-    """The likelihood ratio of a pass, where the rule has one and it was reached."""
-    last = facts["looks"][-1] if facts["looks"] else {}
-    if last.get("lambda") is None or last["lambda"] < last["needed"]:
-        return ""
-    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"

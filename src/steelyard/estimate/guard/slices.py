@@ -11,18 +11,16 @@ import numpy.typing as npt
 from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence, too_few_groups
-from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.paired import PairedJudgement
 from steelyard.estimate.guard.rule import at_reference
 from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest
-from steelyard.estimate.guard.verdict import as_difference
 from steelyard.estimate.opening import subset
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.infer.paired.decision import agreeing_bounds, decide
 from steelyard.infer.slices import FEWEST_ITEMS, MOST_SLICES, SHARE, adjust_slices, large_enough, losses_needed
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem, Difference
-from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily, one_sided_bounds
+from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily, Verdict, one_sided_bounds
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.spelling import label_order
 
@@ -61,47 +59,35 @@ class _SliceItems:
         return self.judged is None or not self.judged.found.too_few
 
 
-def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
-    """The outcome with its slices: worse if the whole or a slice is, after correction for all of them."""
-    judged: PairedJudgement = found.judged
-    rule = judged.rule
+def with_slices(found: Verdict, judged: PairedJudgement, request: SliceRequest) -> Verdict:
+    """The verdict with its slices: worse if the whole or a slice is, after correction for all of them. `judged`: what it rests on."""
+    rule, p_whole, smallest = judged.rule, found.p_value, found.details.smallest_p
+    assert p_whole is not None
+    assert smallest is not None
     parts = _parts(judged.pairs, request, judged.warnings)
     for part in parts:
         _judge(part, judged)
     counted = [part for part in parts if part.enough and (part.critical or not request.critical)]
     large = large_enough([len(part.items) for part in counted], rule.alpha)
-    assert found.p_value is not None
-    enough = "not_judged" not in found.details
+    enough = found.details.not_judged is None
     tested = [part for part, is_large in zip(counted, large, strict=True) if is_large and enough]
     level = (1 - SHARE) * rule.alpha / max(1, len(tested))
-    whole, adjusted = adjust_slices(found.p_value, [1.0 if part.p is None else part.p for part in tested])
+    whole, adjusted = adjust_slices(p_whole, [1.0 if part.p is None else part.p for part in tested])
     own = dict(zip(map(id, tested), adjusted, strict=True))
     p = min(whole, *adjusted) if adjusted else whole
     theta = [part for part in parts if part.critical] if rule.theta is not None else []
     doubtful = [part for part in theta if not part.rules_theta_out]
-    limit, beyond = judged.theta_and_bound(found.lower)
-    verdict = decide(p, rule.alpha, theta=limit, lower=beyond, attainable=min(p, float(found.details["smallest_p"])), enough=enough)
-    found.slicing = SliceFamily(
-        by=request.by,
-        tested=len(tested),
-        shown=len(parts),
-        share=SHARE if tested else 1.0,
-        losses_needed=losses_needed(len(tested), rule.alpha),
-        p_overall=whole,
-        p_value=p,
-        critical_slices=request.critical,
-    )
-    found.slices = tuple(_row(part, own.get(id(part)), level, judged, request) for part in parts)
+    limit, beyond = judged.theta_and_bound(found.difference.lower)
+    verdict = decide(p, rule.alpha, theta=limit, lower=beyond, attainable=min(p, smallest), enough=enough)
+    rows = tuple(_row(part, own.get(id(part)), level, judged, request) for part in parts)
     if verdict == "pass" and doubtful:
         verdict = "inconclusive"
-    if verdict == "inconclusive" and found.needed is None and doubtful:
-        found.needed = _needed(doubtful[0])
-    found.verdict = verdict
+    needed = _needed(doubtful[0]) if verdict == "inconclusive" and found.needed is None and doubtful else found.needed
     if tested:
-        _share_whole(found, judged)
-        if found.p_value <= rule.alpha < whole:
+        found = _with_share(found, judged, p_whole, smallest)
+        if p_whole <= rule.alpha < whole:
             judged.warnings.add(
-                f"all items together: significant on its own (p = {found.p_value:.2g}), not at the share that slices leave it ({whole:.2g})"
+                f"all items together: significant on its own (p = {p_whole:.2g}), not at the share that slices leave it ({whole:.2g})"
             )
     for part in parts:
         if part.critical and id(part) not in own:
@@ -114,8 +100,18 @@ def with_slices(found: GuardOutcome, request: SliceRequest) -> GuardOutcome:
             f"no slice of {' and '.join(request.by)} was tested: "
             + ("their groups are too few" if not counted else f"each has fewer than {FEWEST_ITEMS} items")
         )
-    found.changed_items = _with_slice(found, judged.pairs, parts)
-    return found
+    family = SliceFamily(
+        by=request.by,
+        tested=len(tested),
+        shown=len(parts),
+        share=SHARE if tested else 1.0,
+        losses_needed=losses_needed(len(tested), rule.alpha),
+        p_overall=whole,
+        p_value=p,
+        critical_slices=request.critical,
+    )
+    changed = _with_slice(found.changed_items, rows, judged.pairs, parts)
+    return replace(found, verdict=verdict, needed=needed, slicing=family, slices=rows, changed_items=changed)
 
 
 def _parts(pairs: Pairs, request: SliceRequest, warnings: Warnings) -> list[_SliceItems]:
@@ -217,7 +213,7 @@ def _judge(part: _SliceItems, whole: PairedJudgement) -> None:
         part.note = reason.sentence.rstrip(".")
         return
     rule = judged.rule
-    below, above = judged.bounds(_change(judged))
+    below, above = judged.bounds()
     part.lower, part.upper = agreeing_bounds(below, above, part.p, rule.alpha, rule.margin)
     if found.too_few:
         part.note = too_few_groups(found.details)
@@ -228,22 +224,8 @@ def judgement_of_slice(whole: PairedJudgement, found: Evidence, pairs: Pairs) ->
 
     A margin that is a share of the reference is one of the slice's own reference.
     """
-    return PairedJudgement(
-        found=found,
-        pairs=pairs,
-        metric=whole.metric,
-        rule=at_reference(whole.rule, (found.baseline or 0.0) * whole.unit) if whole.rule.relative else whole.rule,
-        warnings=Warnings(),
-        unit=whole.unit,
-        draws=whole.draws,
-        deterministic=whole.deterministic,
-        asked=whole.asked,
-    )
-
-
-def _change(judged: PairedJudgement) -> float:
-    """The difference in the scale of the reference, turned so that up is good."""
-    return judged.rule.sign * (judged.found.difference or 0.0) * judged.unit + 0.0
+    rule = at_reference(whole.rule, (found.baseline or 0.0) * whole.unit) if whole.rule.relative else whole.rule
+    return replace(whole, found=found, pairs=pairs, rule=rule, warnings=Warnings())
 
 
 def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJudgement, request: SliceRequest) -> JudgedSlice:
@@ -256,12 +238,12 @@ def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJ
             reference=None if found.baseline is None else found.baseline * whole.unit,
             candidate=None if found.candidate is None else found.candidate * whole.unit,
             difference=Difference(
-                estimate=_change(judged),
+                estimate=judged.change,
                 interval=one_sided_bounds(part.lower, part.upper, rule.alpha, "" if found.interval is None else found.interval.method),
             ),
-            flips=None if found.flips is None else dict(found.flips),
+            flips=found.flips,
             p_value=part.p,
-            ratio=None if judged.ratio is None or part.p is None else as_difference(judged.ratio_found(judged.ratio, part.p), rule),
+            ratio=None if part.p is None else judged.ratio_found(part.p),
         )
         if adjusted is not None:
             judged.rule = replace(judged.rule, alpha=level)
@@ -276,15 +258,12 @@ def _row(part: _SliceItems, adjusted: float | None, level: float, whole: PairedJ
     )
 
 
-def _share_whole(found: GuardOutcome, judged: PairedJudgement) -> None:
+def _with_share(found: Verdict, judged: PairedJudgement, p: float, smallest: float) -> Verdict:
     """The whole has a share of alpha beside its slices: its threshold and the drop it finds are those of that share."""
-    p = found.p_value
-    assert p is not None
     alone = replace(judged, rule=replace(judged.rule, alpha=SHARE * judged.rule.alpha), warnings=Warnings())
-    found.mde = alone.mde()
-    found.threshold = alone.threshold(p, None, float(found.details["smallest_p"]))
-    if found.threshold is not None:
-        found.details["threshold_note"] = "; ".join(part for part in (alone.threshold_note, "slices are judged beside it") if part)
+    threshold, note = alone.threshold(p, None, smallest)
+    said = found.details.threshold_note if threshold is None else "; ".join(part for part in (note, "slices are judged beside it") if part)
+    return replace(found, mde=alone.mde(), threshold=threshold, details=replace(found.details, threshold_note=said))
 
 
 def _needed(part: _SliceItems) -> Needed:
@@ -294,19 +273,21 @@ def _needed(part: _SliceItems) -> Needed:
     return Needed(n_items=None, more=None, why=why) if found is None else replace(found, why=f"for {part.name}: {found.why}")
 
 
-def _with_slice(found: GuardOutcome, pairs: Pairs, parts: Sequence[_SliceItems]) -> tuple[ChangedItem, ...]:
+def _with_slice(
+    items: tuple[ChangedItem, ...], rows: Sequence[JudgedSlice], pairs: Pairs, parts: Sequence[_SliceItems]
+) -> tuple[ChangedItem, ...]:
     """The changed items, each with its slice; those of slices that are worse come first."""
-    told = {item.id for item in found.changed_items}
+    told = {item.id for item in items}
     if not told or not pairs.names:
-        return found.changed_items
+        return items
     place = {name: i for i, name in enumerate(pairs.names) if name in told}
     of_item: dict[int, list[_SliceItems]] = {}
     for part in parts:
         for i in np.intersect1d(part.items, list(place.values())).tolist():
             of_item.setdefault(i, []).append(part)
-    worse = {(row.by, row.value) for row in found.slices if row.worse}
+    worse = {(row.by, row.value) for row in rows if row.worse}
     named = []
-    for item in found.changed_items:
+    for item in items:
         own = of_item.get(place.get(item.id, -1), [])
         first = not any((part.by, part.value) in worse for part in own)
         named.append((first, replace(item, slice=", ".join(part.value for part in own)) if own else item))

@@ -12,11 +12,12 @@ import numpy as np
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.estimate.changed_items import item_values, with_context
-from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number
-from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number
+from steelyard.estimate.guard.paired import guard_items, judge_items
 from steelyard.estimate.guard.rule import GuardRule, settle_ratio
 from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_slices
 from steelyard.estimate.guard.slices import with_slices
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished, warn_disagreement
 from steelyard.estimate.pair_evidence import scores_decide
 from steelyard.estimate.rows import rows_of_sample
@@ -33,6 +34,7 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.entry_schema import is_metric
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
 from steelyard.tally.design import take
 from steelyard.tally.sample import Sample
 
@@ -42,7 +44,7 @@ FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are n
 def guard_source(
     source: Any,
     place: ReferenceLocation,
-    entry: Entry,
+    guarded: Guarded,
     rule: GuardRule,
     warnings: Warnings,
     columns: Mapping[str, Any],
@@ -54,11 +56,12 @@ def guard_source(
     named: bool = False,
     directed: bool = False,
     slices: SliceRequest | None = None,
-) -> tuple[GuardOutcome, str]:
-    """The verdict and the scale it is in. named, directed: the metric, or which way is better, was asked for, whatever the log says.
+) -> Verdict:
+    """The verdict on a run. named, directed: the metric, or which way is better, was asked for, whatever the log says.
 
     slices: which of them to judge beside the whole; those on record count, whatever the run says of them.
     """
+    entry = guarded.entry
     if entry.sums is not None or place.defaults.ratio is not None:
         columns = {**columns, "ratio": settle_ratio(columns.get("ratio"), entry, place.defaults, warnings)}
     recorded = None
@@ -94,7 +97,7 @@ def guard_source(
         now = like_reference(run.items, past.items, metric)
         scale, unit = scale_of(rule, metric, [past.items, now], entry)
         _refuse_new_weights(now, past.items)
-        found = guard_items(
+        judged = judge_items(
             SystemItems("reference", past.items),
             SystemItems(run.name, now),
             metric,
@@ -108,13 +111,12 @@ def guard_source(
             deterministic=bool(entry.deterministic),
             per="" if columns.get("ratio") is None else ratio_columns(columns["ratio"])[1],
         )
+        found = guard_items(judged, replace(guarded, entry=entry, scale=scale, items=len(recorded.keys)))
         if slices is not None:
-            found = with_slices(found, slices)
-        found.details["n_reference"] = len(recorded.keys)
-        told = [replace(item, id=names.get(item.id, item.id)) for item in found.changed_items]
-        found.changed_items = with_context(told, None, original.source)
+            found = with_slices(found, judged, slices)
         _warn_of_edited_value(found, entry, warnings)
-        return found, scale
+        told = [replace(item, id=names.get(item.id, item.id)) for item in found.changed_items]
+        return replace(found, changed_items=with_context(told, None, original.source))
     if rule.target == "runs":
         raise UsageError(
             "target='runs' needs a reference with the outcomes of its items, several runs of each; this one is a single number.",
@@ -124,7 +126,8 @@ def guard_source(
         )
     scale, unit = scale_of(rule, metric, [run.items], entry)
     new = _number(run, metric, unit, missing, entry, rule, warnings)
-    return (guard_floor if rule.threshold is not None else guard_number)(new, entry, rule, warnings), scale
+    guard = guard_floor if rule.threshold is not None else guard_number
+    return guard(new, replace(guarded, entry=entry, scale=scale), rule, warnings)
 
 
 def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
@@ -138,12 +141,13 @@ def _refuse_other_direction(run: SystemItems, rule: GuardRule) -> None:
         )
 
 
-def _warn_of_edited_value(found: GuardOutcome, entry: Entry, warnings: Warnings) -> None:
+def _warn_of_edited_value(found: Verdict, entry: Entry, warnings: Warnings) -> None:
     """The items decide; a value beside them that they do not give was written by hand."""
-    if entry.value is None or found.reference is None or found.n != found.details.get("n_reference"):
+    reference = found.reference.estimate
+    if entry.value is None or reference is None or found.n != found.reference.n:
         return
-    if not math.isclose(entry.value, found.reference, rel_tol=1e-9, abs_tol=1e-9):
-        given = f"the value on record, {entry.value:g}, is not what its items give, {found.reference:.6g}"
+    if not math.isclose(entry.value, reference, rel_tol=1e-9, abs_tol=1e-9):
+        given = f"the value on record, {entry.value:g}, is not what its items give, {reference:.6g}"
         warnings.add(f"{given}: the items decide")
 
 

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.sequential import ENDED, ENDS, PairedSeries, flips_of
-from steelyard.results.verdict import Needed
+from steelyard.estimate.guard.verdict import Guarded, verdict_of
+from steelyard.results.details import VerdictDetails
+from steelyard.results.verdict import Needed, Verdict
 
 
 def unfinished(
     series: PairedSeries | None,
-    guard: GuardRule,
+    guarded: Guarded,
+    rule: GuardRule,
     unit: float,
     *,
     n: int,
     available: int,
     value: float,
-    reference: float | None,
     flips: bool,
     ended: Mapping[str, Any],
-) -> GuardOutcome:
-    """An outcome that decides nothing. `series`: the items beside their outcomes on record, None where the record has none.
+) -> Verdict:
+    """A verdict that decides nothing. `series`: the items beside their outcomes on record, None where the record has none.
 
     A test of all items was planned, so a part of them is not tested; the difference is the mean over the items in both.
     """
-    difference = None if series is None else float((guard.sign * series.differences).mean()) * unit + 0.0
+    difference = None if series is None else float((rule.sign * series.differences).mean()) * unit + 0.0
     facts = {
         "design": "none: the run was planned for all items",
         "decision": ENDED,
@@ -46,17 +47,17 @@ def unfinished(
         "plan": {},
         "ended": dict(ended),
     }
-    return GuardOutcome(
+    return verdict_of(
+        guarded,
+        rule,
         verdict=ENDS[ENDED],
         design="paired" if series is not None else "unpaired",
-        test=None,
-        p_value=None,
         n=n,
         value=value * unit,
-        reference=float(series.reference.mean()) * unit if series is not None else reference,
+        reference=float(series.reference.mean()) * unit if series is not None else guarded.entry.value,
         difference=difference,
         flips=flips_of(series) if flips and series is not None else None,
         needed=Needed(n_items=available, more=available - n, why=str(ended["said"])),
         claim="nothing is claimed of a run that is not complete",
-        details={"stopping": facts},
+        details=VerdictDetails(stopping=facts),
     )

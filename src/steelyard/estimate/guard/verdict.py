@@ -1,84 +1,102 @@
-"""The verdict of a guard: its one sentence, its numbers, and its signature."""
+"""The verdict of a guard: made in one place from what the guard found and its rule, then its one sentence and its signature."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field, replace
 from typing import Any
 
-from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
+from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry
 from steelyard.results import signature
-from steelyard.results.base import Warnings
+from steelyard.results.base import UNSAID, Warnings
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
-from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, Verdict, one_sided_bounds
+from steelyard.results.measurement import Interval
+from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, SliceFamily, Verdict
 
 NAMED = 3  # slices in a sentence
 
 
-def written(
-    found: GuardOutcome, rule: GuardRule, warnings: Warnings, *, task: str, model: str, spec: Mapping[str, Any], entry: Entry, scale: str
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """What a verdict is about: the entry on record, the task and the model that were asked for, and the scale of the numbers.
+
+    `items`: how many the reference holds, where the run was held against them one by one.
+    """
+
+    entry: Entry
+    task: str = ""
+    model: str = ""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    scale: str = "fraction"
+    items: int | None = None
+
+
+def verdict_of(
+    guarded: Guarded,
+    rule: GuardRule,
+    *,
+    n: int | None,
+    value: float,
+    reference: float | None,
+    difference: float | None,
+    details: VerdictDetails,
+    interval: Interval | None = None,
+    test: str | None = None,
+    p_value: float | None = None,
+    **found: Any,
 ) -> Verdict:
-    """The verdict with its one sentence."""
-    method = found.details.get("interval_method") or found.test or ""
+    """The verdict that a guard came to; `found` are further fields of it by their names. What it says in words is `concluded` last.
+
+    Numbers are in the scale of the reference. The difference and its interval (`one_sided_bounds`) are turned so that up is good.
+    """
+    entry = guarded.entry
+    if guarded.items is not None:
+        details = replace(details, n_reference=guarded.items)
     return Verdict(
-        verdict=found.verdict,
-        task=task,
-        model=model,
-        spec=spec,
+        task=guarded.task,
+        model=guarded.model,
+        spec=guarded.spec,
         metric=rule.metric,
         higher_is_better=rule.higher_is_better,
-        scale=scale,
-        design=found.design,
+        scale=guarded.scale,
         target=rule.target,
-        n=found.n,
+        n=n,
         alpha=rule.alpha,
         beta=rule.beta,
-        sigma=found.sigma,
         margin=rule.margin,
         theta=rule.theta,
         margin_relative=rule.margin_relative,
         theta_relative=rule.theta_relative,
-        mde=found.mde,
         reference=JudgedSystem(
-            estimate=found.reference,
-            n=found.details.get("n_reference", entry.num_samples),
+            estimate=reference,
+            n=entry.num_samples if details.n_reference is UNSAID else details.n_reference,
             line=entry.line,
             **{name: getattr(entry, name) for name in ("recorded", "runs", "sigma_run", "by", "commit")},
         ),
-        candidate=JudgedSystem(estimate=found.value, n=found.n),
-        threshold=found.threshold,
+        candidate=JudgedSystem(estimate=value, n=n),
         difference=Difference(
-            estimate=found.difference,
-            interval=one_sided_bounds(found.lower, found.upper, rule.alpha, method),
-            standard_error=found.details.get("standard_error"),
+            estimate=difference,
+            interval=interval,
+            standard_error=None if details.standard_error is UNSAID else details.standard_error,
         ),
-        ratio=None if "ratio" not in found.details else as_difference(found.details["ratio"], rule),
-        test=None if found.test is None else Test(name=found.test, alternative=WORSE, statistic=None, p_value=found.p_value),
-        flips=found.flips,
-        needed=found.needed,
-        conclusion=conclude(found, rule),
-        claim=found.claim,
-        changed_items=found.changed_items,
-        slicing=found.slicing,
-        slices=found.slices,
-        details=VerdictDetails.of({key: value for key, value in found.details.items() if key != "ratio"}),
-        warnings=tuple(warnings),
-        signature=_sign(found, rule, task, model, spec, scale),
+        test=None if test is None else Test(name=test, alternative=WORSE, statistic=None, p_value=p_value),
+        details=details,
+        **found,
     )
 
 
-def as_difference(said: Mapping[str, Any], rule: GuardRule) -> Difference:
-    """run / reference and its bounds, as a verdict says them."""
-    method = said.get("method", "fieller")
-    return Difference(estimate=said["estimate"], interval=one_sided_bounds(said["lower"], said["upper"], rule.alpha, method))
+def concluded(verdict: Verdict, rule: GuardRule, warnings: Warnings) -> Verdict:
+    """The verdict with its one sentence, its signature, and what was said beside it: the last step of every guard."""
+    return replace(verdict, conclusion=conclude(verdict), signature=_sign(verdict, rule), warnings=tuple(warnings))
 
 
-def conclude(found: GuardOutcome, rule: GuardRule) -> str:
+def conclude(v: Verdict) -> str:
     """One sentence: what was decided, on which numbers, and what it does not say; of slices that were tested, one more."""
-    said, family = _conclude(found, rule), found.slicing
-    if family is None or found.verdict != "pass" or not family.tested:
+    said, family = _conclude(v), v.slicing
+    if family is None or v.verdict != "pass" or not family.tested:
         return said
     by = " or ".join(family.by)
     if family.tested == 1:
@@ -86,88 +104,114 @@ def conclude(found: GuardOutcome, rule: GuardRule) -> str:
     return f"{said} None of {family.tested} slices by {by} is shown to be worse."
 
 
-def _conclude(found: GuardOutcome, rule: GuardRule) -> str:
-    if "stopping" in found.details:
-        from steelyard.estimate.guard.sequential import conclude_stopped
-
-        return conclude_stopped(found, rule)
-    if found.p_value is None:
-        side = "below" if rule.higher_is_better else "above"
-        word = f"is {side}" if found.verdict == "regression" else f"is not {side}"
-        return f"{found.value:.6g} {word} the explicit threshold {found.threshold:.6g}."
-    if "ratio" in found.details:
-        return _conclude_relative(found, rule, p_words(found.p_value, rule.alpha))
-    assert found.difference is not None
-    way = "below" if (found.difference < 0) == rule.higher_is_better else "above"
-    gap = f"{found.value:.6g} is {abs(found.difference):.4g} {way} the reference {found.reference:.6g}"
-    gap = gap if found.difference else f"no difference from the reference {found.reference:.6g}"
-    p, worse = p_words(found.p_value, rule.alpha), WORSENING[rule.higher_is_better]
-    if found.slicing is not None and (said := _conclude_slices(found, rule, f"{gap} ({p})")):
+def _conclude(v: Verdict) -> str:
+    if v.details.stopping is not None:
+        return _conclude_stopped(v, v.details.stopping)
+    value, reference, d = v.candidate.estimate, v.reference.estimate, v.difference.estimate
+    if v.p_value is None:
+        side = "below" if v.higher_is_better else "above"
+        word = f"is {side}" if v.verdict == "regression" else f"is not {side}"
+        return f"{value:.6g} {word} the explicit threshold {v.threshold:.6g}."
+    if v.ratio is not None:
+        return _conclude_relative(v, v.ratio, p_words(v.p_value, v.alpha))
+    assert d is not None
+    way = "below" if (d < 0) == v.higher_is_better else "above"
+    gap = f"{value:.6g} is {abs(d):.4g} {way} the reference {reference:.6g}" if d else f"no difference from the reference {reference:.6g}"
+    p, worse = p_words(v.p_value, v.alpha), WORSENING[v.higher_is_better]
+    if v.slicing is not None and (said := _conclude_slices(v, v.slicing, f"{gap} ({p})")):
         return said
-    if found.verdict == "regression":
-        small = rule.theta is not None and found.difference > -rule.theta
-        return f"{gap} ({p}): worse" + (f"; real, but smaller than theta {rule.theta:g}." if small else ".")
-    if found.verdict == "inconclusive":
-        if "not_judged" in found.details:
-            return f"{gap}: not judged, though {p}, because {found.details['not_judged']}."
-        if rule.theta is None or _nothing_to_find(found):
+    if v.verdict == "regression":
+        return f"{gap} ({p}): worse{_real_but_small(v)}"
+    if v.verdict == "inconclusive":
+        if v.details.not_judged is not None:
+            return f"{gap}: not judged, though {p}, because {v.details.not_judged}."
+        if v.theta is None or _nothing_to_find(v):
             return f"{gap} ({p}): too few items to find anything."
-        lower = "an unknown amount" if found.lower is None else f"{-found.lower:.4g}"
-        return f"{gap} ({p}): not shown to be worse, but a {worse} of {rule.theta:g} is not ruled out (up to {lower} is possible)."
-    if rule.theta is not None:
-        return f"{gap} ({p}): a {worse} of {rule.theta:g} is ruled out."
-    missed = f" A {worse} below {found.mde:.4g} could have been missed." if found.mde else ""
+        lower = "an unknown amount" if v.difference.lower is None else f"{-v.difference.lower:.4g}"
+        return f"{gap} ({p}): not shown to be worse, but a {worse} of {v.theta:g} is not ruled out (up to {lower} is possible)."
+    if v.theta is not None:
+        return f"{gap} ({p}): a {worse} of {v.theta:g} is ruled out."
+    missed = f" A {worse} below {v.mde:.4g} could have been missed." if v.mde else ""
     return f"{gap} ({p}): not shown to be worse.{missed}"
 
 
-def _nothing_to_find(found: GuardOutcome) -> bool:
+def _real_but_small(v: Verdict) -> str:
+    """The end of the sentence about a regression: with theta, whether it is as large as what matters."""
+    d = v.difference.estimate
+    return f"; real, but smaller than theta {v.theta:g}." if v.theta is not None and d is not None and d > -v.theta else "."
+
+
+def _nothing_to_find(v: Verdict) -> bool:
     """Whether no outcome on these items could have been a regression."""
-    return found.needed is not None and (found.needed.why or "").startswith("no outcome")
+    return v.needed is not None and (v.needed.why or "").startswith("no outcome")
 
 
-def _conclude_slices(found: GuardOutcome, rule: GuardRule, gap: str) -> str:
+def _conclude_slices(v: Verdict, family: SliceFamily, gap: str) -> str:
     """The same where slices decide; nothing where they change nothing."""
-    assert found.slicing is not None
-    worse = [f"{row.by} = {row.value} ({p_words(row.p_adjusted or 0.0, rule.alpha)} adjusted)" for row in found.slices if row.worse]
+    worse = [f"{row.by} = {row.value} ({p_words(row.p_adjusted or 0.0, v.alpha)} adjusted)" for row in v.slices if row.worse]
     named = ", ".join(worse[:NAMED]) + (f" and {len(worse) - NAMED} more" if len(worse) > NAMED else "")
-    if found.verdict == "regression":
-        if found.slicing.p_overall > rule.alpha:
+    if v.verdict == "regression":
+        if family.p_overall > v.alpha:
             return f"Overall, {gap}: not shown to be worse. Worse for {named}."
         return f"{gap}: worse" + (f"; worse for {named}." if worse else "; no single slice is shown to be worse.")
-    drop = None if rule.theta is None else -rule.theta
-    if found.verdict == "inconclusive" and drop is not None and found.lower is not None and found.lower > drop:
+    drop, lower = None if v.theta is None else -v.theta, v.difference.lower
+    if v.verdict == "inconclusive" and drop is not None and lower is not None and lower > drop:
         open_ = [
-            f"{row.by} = {row.value}"
-            for row in found.slices
-            if row.critical and (row.difference.lower is None or row.difference.lower <= drop)
+            f"{row.by} = {row.value}" for row in v.slices if row.critical and (row.difference.lower is None or row.difference.lower <= drop)
         ]
-        way = WORSENING[rule.higher_is_better]
-        return f"{gap}: a {way} of {rule.theta:g} is ruled out overall, but not for {', '.join(open_[:NAMED])}." if open_ else ""
+        way = WORSENING[v.higher_is_better]
+        return f"{gap}: a {way} of {v.theta:g} is ruled out overall, but not for {', '.join(open_[:NAMED])}." if open_ else ""
     return ""
 
 
-def _conclude_relative(found: GuardOutcome, rule: GuardRule, p: str) -> str:
+def _conclude_relative(v: Verdict, ratio: Difference, p: str) -> str:
     """One sentence on the run as a share of its reference."""
-    said, higher = found.details["ratio"], rule.higher_is_better
+    higher, sign = v.higher_is_better, 1 if v.higher_is_better else -1
     beyond, holds = ("below", "at least") if higher else ("above", "at most")
-    worse = found.verdict == "regression"
-    end, side = ("upper", "at most") if worse == higher else ("lower", "at least")
-    bound = f"{side} {_percent(said[end])} by its bound"
-    gap = f"{found.value:.6g} is {_percent(said['estimate'])} of the reference {found.reference:.6g} ({p}; {bound})"
-    tolerated = _percent(rule.edge(rule.margin_relative or 0.0))
+    worse = v.verdict == "regression"
+    end, side = (ratio.upper, "at most") if worse == higher else (ratio.lower, "at least")
+    bound = f"{side} {_percent(end)} by its bound"
+    gap = f"{v.candidate.estimate:.6g} is {_percent(ratio.estimate)} of the reference {v.reference.estimate:.6g} ({p}; {bound})"
+    tolerated = _percent(1 - sign * (v.margin_relative or 0.0))
     if worse:
-        return f"{gap}: {beyond} {tolerated} of it." if rule.margin_relative else f"{gap}: worse."
-    if "not_judged" in found.details:
-        return f"{gap}: not judged, because {found.details['not_judged']}."
-    if _nothing_to_find(found):  # what the bound shows does not count then: a guard that cannot fail does not pass
+        return f"{gap}: {beyond} {tolerated} of it." if v.margin_relative else f"{gap}: worse."
+    if v.details.not_judged is not None:
+        return f"{gap}: not judged, because {v.details.not_judged}."
+    if _nothing_to_find(v):  # what the bound shows does not count then: a guard that cannot fail does not pass
         return (
             f"{gap}: no outcome on these items could have been a regression; even the worst run would not be shown to be "
             f"{beyond} {tolerated} of it."
         )
-    if rule.theta_relative is None:
+    if v.theta_relative is None:
         return f"{gap}: not shown to be {beyond} {tolerated} of it."
-    wanted = f"{holds} {_percent(rule.edge(rule.theta_relative))}"
-    return f"{gap}: {wanted} of it is shown." if found.verdict == "pass" else f"{gap}: {wanted} of it is not shown."
+    wanted = f"{holds} {_percent(1 - sign * v.theta_relative)}"
+    return f"{gap}: {wanted} of it is shown." if v.verdict == "pass" else f"{gap}: {wanted} of it is not shown."
+
+
+def _conclude_stopped(v: Verdict, facts: Mapping[str, Any]) -> str:
+    """One sentence on a run that stopped: where, what that decides, and at which level."""
+    used, there = facts["n_used"], facts["n_available"]
+    where = f"after {used:,} of {there:,} items" if used < there else f"after all {there:,} items"
+    d, low, high = v.difference.estimate, v.difference.lower, v.difference.upper
+    size = "" if d is None else f"; the difference is estimated at {d:+.4g}"
+    known = low is not None and high is not None
+    between = f" ({100 * (1 - 2 * v.alpha):g}% interval {low:+.4g} to {high:+.4g}, adjusted for stopping)" if known else ""
+    if v.verdict == "regression":
+        return f"worse, decided {where}{size}{between}{_real_but_small(v)}"
+    if v.verdict == "pass":
+        ruled_out = f"a {WORSENING[v.higher_is_better]} of {v.theta:g} is ruled out at level {facts['level_of_pass']:g}"
+        return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
+    if (ended := facts.get("outside") or facts.get("ended")) is not None:  # a score beyond the range of its rule, or a limit
+        return f"not decided {where}: {ended['said']}{size}."
+    return f"not decided {where}, which is no pass: no boundary was reached{size}{between}."
+
+
+def _shown(facts: Mapping[str, Any]) -> str:
+    """The likelihood ratio of a pass, where the rule has one and it was reached."""
+    last = facts["looks"][-1] if facts["looks"] else {}
+    if last.get("lambda") is None or last["lambda"] < last["needed"]:
+        return ""
+    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"
 
 
 def _percent(share: float | None) -> str:
@@ -186,35 +230,35 @@ def p_words(p: float, alpha: float) -> str:
     return f"p = {p:.{digits}g}" if digits < 17 else f"p {'>' if p > alpha else '<='} {alpha:g}"
 
 
-def _sign(found: GuardOutcome, rule: GuardRule, task: str, model: str, spec: Mapping[str, Any], scale: str) -> str:
+def _sign(v: Verdict, rule: GuardRule) -> str:
     return signature.write(
         {
-            **_stopping_keys(found),
-            "task": task,
-            "model": model,
-            "spec": [f"{key}={value}" for key, value in sorted(spec.items())] or None,
-            "metric": rule.metric,
-            "scale": scale,
-            "by": None if found.slicing is None else list(found.slicing.by),
-            "critical_slices": None if found.slicing is None else list(found.slicing.critical_slices) or None,
-            "n": found.n,
-            "design": found.design,
-            "test": found.test,
-            "alternative": "less" if rule.higher_is_better else "greater",
-            "alpha": rule.alpha,
-            "beta": rule.beta,
-            "theta": rule.theta if rule.theta_relative is None else None,
-            "theta_relative": rule.theta_relative,
-            "margin_relative": rule.margin_relative,
-            "sigma": rule.sigma if found.design == "unpaired" else None,
-            "margin": (rule.margin or None) if rule.margin_relative is None else None,
+            **_stopping_keys(v),
+            "task": v.task,
+            "model": v.model,
+            "spec": [f"{key}={value}" for key, value in sorted(v.spec.items())] or None,
+            "metric": v.metric,
+            "scale": v.scale,
+            "by": None if v.slicing is None else list(v.slicing.by),
+            "critical_slices": None if v.slicing is None else list(v.slicing.critical_slices) or None,
+            "n": v.n,
+            "design": v.design,
+            "test": None if v.test is None else v.test.name,
+            "alternative": "less" if v.higher_is_better else "greater",
+            "alpha": v.alpha,
+            "beta": v.beta,
+            "theta": v.theta if v.theta_relative is None else None,
+            "theta_relative": v.theta_relative,
+            "margin_relative": v.margin_relative,
+            "sigma": rule.sigma if v.design == "unpaired" else None,  # as it was declared
+            "margin": (v.margin or None) if v.margin_relative is None else None,
         }
     )
 
 
-def _stopping_keys(found: GuardOutcome) -> dict[str, Any]:
+def _stopping_keys(v: Verdict) -> dict[str, Any]:
     """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
-    facts = found.details.get("stopping")
+    facts = v.details.stopping
     if facts is None or facts["plan"].get("stopping") is None:
         return {}
     settled, ends = facts["rule"], facts["rule"].get("range")

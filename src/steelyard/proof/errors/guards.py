@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.guard.number import CandidateScore, guard_number
-from steelyard.estimate.guard.paired import guard_items
+from steelyard.estimate.guard.paired import PairedJudgement, guard_items, judge_items
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.estimate.opening import SystemItems
 from steelyard.infer.planning.coverage import rejected_flips, rejected_pairs
 from steelyard.items import Items, Labels
@@ -19,6 +20,7 @@ from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
 
 FloatArray = npt.NDArray[np.float64]
 PAGE = "docs/guard.md"
@@ -44,10 +46,18 @@ def run_of(scores: FloatArray, repeats: int = 1) -> Items:
     return Items(n=n * repeats, id=Labels(np.tile(np.arange(n), repeats), tuple(f"q{i}" for i in range(n))), score=scores, repeat=again)
 
 
-def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **options: Any) -> str:
+def judgement(reference: Items, run: Items, metric: str = "accuracy", draws: int = 10_000, **options: Any) -> PairedJudgement:
     rule = rule_of(Entry(model="m", value=None, metric=metric), **options)
-    named = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": draws, "seed": 0}
-    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse(metric), rule, Warnings(), **named).verdict  # type: ignore[arg-type]
+    sides = SystemItems("reference", reference), SystemItems("run", run)
+    return judge_items(*sides, parse(metric), rule, Warnings(), unit=1.0, unmatched="error", missing="error", draws=draws, seed=0)
+
+
+def verdict_on(judged: PairedJudgement) -> Verdict:
+    return guard_items(judged, Guarded(entry=Entry(model="m", value=None)))
+
+
+def verdict(reference: Items, run: Items, metric: str, draws: int = 10_000, **options: Any) -> str:
+    return verdict_on(judgement(reference, run, metric, draws, **options)).verdict
 
 
 def _outcomes() -> Iterator[Claim]:
@@ -134,4 +144,5 @@ def _worse(reference: float, value: float, n: int, sigma: float | None) -> bool:
     if sigma is None and reference == value and value in (0.0, 100.0):  # no spread to judge by: the guard asks for a sigma
         return False
     entry = Entry(model="m", value=reference, num_samples=n, sigma=sigma, scale="percent", metric="accuracy")
-    return guard_number(CandidateScore(value=value, n=n, right_or_wrong=True), entry, rule_of(entry), Warnings()).verdict == "regression"
+    new = CandidateScore(value=value, n=n, right_or_wrong=True)
+    return guard_number(new, Guarded(entry=entry), rule_of(entry), Warnings()).verdict == "regression"

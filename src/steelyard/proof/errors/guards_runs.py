@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.guard.number import CandidateScore, guard_number
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.infer.planning.coverage import rejected_pairs
 from steelyard.infer.unpaired import exact_midp
 from steelyard.proof.claims import ALPHA, Band, Claim, Point, Setting, declared, words
@@ -59,7 +60,7 @@ def _runs_on_record() -> Trial:
         runs, spread = len(past), float(past.std(ddof=1))
         entry = Entry(model="m", value=float(past.mean()), num_samples=1000, runs=runs, sigma_run=spread, scale="percent")
         candidate = CandidateScore(value=float(new), n=1000, same_items=True)
-        return guard_number(candidate, entry, rule_of(entry), Warnings()).verdict == "regression"
+        return guard_number(candidate, Guarded(entry=entry), rule_of(entry), Warnings()).verdict == "regression"
 
     return Trial(
         family="a guard on a bare number, the same items in several runs",

@@ -10,20 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.evidence import doubtful
-from steelyard.estimate.guard.number import GuardOutcome
-from steelyard.estimate.guard.paired import guard_items
-from steelyard.estimate.opening import SystemItems
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import ALPHA, Band, BandText, Claim, Point, Setting, declared
 from steelyard.proof.counting import at_most, count_of, share_of
 from steelyard.proof.errors.guards import PAGE as GUARD_PAGE
-from steelyard.proof.errors.guards import rule_of, run_of
+from steelyard.proof.errors.guards import judgement, run_of, verdict_on
 from steelyard.proof.errors.tests import PAGE, plainly
 from steelyard.proof.errors.tests_scores import calls_of, default_of_scores, pairs_of
 from steelyard.proof.trials import Trial, significant, told
-from steelyard.reference.entry import Entry
 from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
 from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
@@ -165,12 +162,10 @@ def _unwarned() -> Trial:
 # ---- a guard -------------------------------------------------------------------------------------------------------------------
 
 
-def judged(past: FloatArray, new: FloatArray, **options: Any) -> GuardOutcome:
+def judged(past: FloatArray, new: FloatArray, **options: Any) -> Verdict:
     """The verdict on recorded runs and new ones, each of shape (items, runs)."""
-    rule = rule_of(Entry(model="m", value=None, metric="accuracy"), **options)
-    reference, run = (SystemItems(name, run_of(runs.T.ravel(), runs.shape[1])) for name, runs in (("reference", past), ("run", new)))
-    named: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 999, "seed": 0}
-    return guard_items(reference, run, parse("accuracy"), rule, Warnings(), **named)
+    reference, run = (run_of(runs.T.ravel(), runs.shape[1]) for runs in (past, new))
+    return verdict_on(judgement(reference, run, draws=999, **options))
 
 
 def _guarded(draw: Any, rng: np.random.Generator, setting: Setting) -> tuple[Any, ...]:
@@ -238,7 +233,8 @@ def these_items(kind: str, band: Band, method: str, setting: Setting, rng: np.ra
     def hit() -> bool:
         found = judged(*((rng.random((n, k)) < p).astype(float) for k, p in ((first, before), (second, after))), target="runs")
         assert found.p_value is not None
-        held = found.lower is not None and found.upper is not None and found.lower <= change <= found.upper
+        low, high = found.difference.lower, found.difference.upper
+        held = low is not None and high is not None and low <= change <= high
         return held if kind == "coverage" else found.p_value <= ALPHA
 
     yield share_of(told(setting), count_of(band, kind, setting), (hit() for _ in range(int(setting["runs"]))))

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from steelyard.estimate.guard.paired import guard_items
 from steelyard.estimate.guard.slice_request import SliceRequest
 from steelyard.estimate.guard.slices import with_slices
-from steelyard.estimate.opening import SystemItems
 from steelyard.items import Items, Labels
-from steelyard.metrics.catalogue import parse
 from steelyard.proof.claims import Band, Claim, Setting
-from steelyard.proof.errors.guards import ACCURACY, PAGE, rule_of, run_of
+from steelyard.proof.errors.guards import ACCURACY, PAGE, judgement, run_of, verdict_on
 from steelyard.proof.trials import Trial
-from steelyard.reference.entry import Entry
-from steelyard.results.base import Warnings
 
 CHANGING = 0.05  # of the items between healthy runs
 BY = "part"
@@ -63,14 +57,9 @@ def _drawn(rng: np.random.Generator, setting: Setting) -> tuple[Items, Items]:
 
 
 def _beside(reference: Items, run: Items) -> bool:
-    return with_slices(_judged(reference, run), SliceRequest(by=(BY,))).verdict == "regression"
+    judged = judgement(reference, run)
+    return with_slices(verdict_on(judged), judged, SliceRequest(by=(BY,))).verdict == "regression"
 
 
 def _alone(reference: Items, run: Items) -> bool:
-    return bool(_judged(reference, run).verdict == "regression")
-
-
-def _judged(reference: Items, run: Items) -> Any:
-    how: dict[str, Any] = {"unit": 1.0, "unmatched": "error", "missing": "error", "draws": 10_000, "seed": 0}
-    rule = rule_of(Entry(model="m", value=None, metric="accuracy"))
-    return guard_items(SystemItems("reference", reference), SystemItems("run", run), parse("accuracy"), rule, Warnings(), **how)
+    return verdict_on(judgement(reference, run)).verdict == "regression"

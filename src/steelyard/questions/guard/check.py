@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.guard.number import CandidateScore, GuardOutcome, guard_floor, guard_number, warn_of_drift
+from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number, warn_of_drift
 from steelyard.estimate.guard.rule import (
     GuardRule,
-    at_reference,
     check_protocol,
     refuse_fraction,
     refuse_relative,
@@ -19,10 +18,9 @@ from steelyard.estimate.guard.rule import (
     warn_of_theta,
 )
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
-from steelyard.estimate.guard.verdict import written
+from steelyard.estimate.guard.verdict import Guarded, concluded
 from steelyard.options.check import IN_PYTHON
 from steelyard.options.option import documented, number, refuse_nowhere_to_keep, seed_of, whole
-from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.base import Warnings
@@ -126,22 +124,23 @@ def check(
 
         refuse_other_score(said_of_run, rule.metric)
     slices = settle_slices(by, critical_slices, place.defaults)
+    guarded = Guarded(entry=entry, task=task, model=model, spec=dict(entry.spec))
     if value is not None:
         refuse_slices(slices, warnings, "a bare value has no items", "give the run itself")
-        found, scale_used = _of_value(value, entry, rule, warnings), rule.scale or "raw"
+        verdict = _of_value(value, replace(guarded, scale=rule.scale or "raw"), rule, warnings)
     elif notes is not None and notes.stopping is not None and ("plan" in notes.stopping or notes.stopped_early):
         from steelyard.questions.guard.stopped import guard_stopped
 
         refuse_slices(slices, warnings, "a run that stopped early was planned for all its items together", "use a complete run")
         refuse_relative(rule, "A run that stopped early")
-        found, rule, scale_used = guard_stopped(source, place, entry, rule, warnings, notes, columns, asked=asked, missing=missing)
+        verdict = guard_stopped(source, place, guarded, rule, warnings, notes, columns, asked=asked, missing=missing)
     else:
         from steelyard.estimate.guard.source import guard_source
 
-        found, scale_used = guard_source(
+        verdict = guard_source(
             source,
             place,
-            entry,
+            guarded,
             rule,
             warnings,
             columns,
@@ -153,14 +152,12 @@ def check(
             directed=higher_is_better is not None,
             slices=slices,
         )
-    if found.design != "unpaired":
+    if verdict.design != "unpaired":
         unheard = [name for name, given in (("sigma", sigma), ("num_samples", num_samples)) if given is not None]
         warnings.extend(f"{name} was not used: the recorded items themselves show the spread" for name in unheard)
-    if rule.relative:
-        rule = at_reference(rule, found.reference)
-    warn_of_drift(found, entry, rule, warnings)
-    warn_of_theta(rule, found.reference, warnings)
-    verdict = written(found, rule, warnings, task=task, model=model, spec=dict(entry.spec), entry=entry, scale=scale_used)
+    warn_of_drift(verdict, entry, warnings)
+    warn_of_theta(verdict, rule, warnings)
+    verdict = concluded(verdict, rule, warnings)
     if verdict.changed_items:
         from steelyard.estimate.changed_items import with_excerpts  # NumPy: only where there are items
         from steelyard.reference.outcomes import hash_id
@@ -196,8 +193,9 @@ def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched:
     return {**kept, **(protocol or {})}
 
 
-def _of_value(value: float, entry: Entry, rule: GuardRule, warnings: Warnings) -> GuardOutcome:
+def _of_value(value: float, guarded: Guarded, rule: GuardRule, warnings: Warnings) -> Verdict:
     """A bare score against the number on record, or against its explicit floor."""
+    entry = guarded.entry
     score = number("the value", value)
     if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
         raise DataError(
@@ -209,7 +207,7 @@ def _of_value(value: float, entry: Entry, rule: GuardRule, warnings: Warnings) -
     refuse_fraction(score, rule, entry.value if entry.value is not None else rule.threshold)
     new = CandidateScore(value=score, n=rule.num_samples)
     if rule.threshold is not None:
-        return guard_floor(new, entry, rule, warnings)
+        return guard_floor(new, guarded, rule, warnings)
     if entry.items is not None:
         warnings.add("the reference holds item outcomes, which a bare value cannot be paired with: give the run itself")
-    return guard_number(new, entry, rule, warnings)
+    return guard_number(new, guarded, rule, warnings)

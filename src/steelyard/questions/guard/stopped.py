@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.guard.number import GuardOutcome
 from steelyard.estimate.guard.rule import GuardRule
-from steelyard.estimate.guard.sequential import StoppingPlan, found_of, refuse_other_looks, replay, series_of, stored_answers
+from steelyard.estimate.guard.sequential import StoppingPlan, guard_series, refuse_other_looks, replay, series_of, stored_answers
 from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.evaluate.task.cases import hash_fractions, hash_order
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.options.measure import settle
 from steelyard.reference import outcomes
-from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.reference.run_notes import RunNotes
 from steelyard.results.base import Warnings
+from steelyard.results.verdict import Verdict
 from steelyard.tally.design import settle_missing
 from steelyard.tally.sample import Sample
 
@@ -29,7 +29,7 @@ PLANNED = ("theta", "alpha", "beta", "margin")
 def guard_stopped(
     source: Any,
     place: ReferenceLocation,
-    entry: Entry,
+    guarded: Guarded,
     rule: GuardRule,
     warnings: Warnings,
     notes: RunNotes,
@@ -37,8 +37,8 @@ def guard_stopped(
     *,
     asked: Mapping[str, Any],
     missing: str,
-) -> tuple[GuardOutcome, GuardRule, str]:
-    """The verdict, the rule by which the run was planned, and the scale."""
+) -> Verdict:
+    """The verdict by the numbers of the plan, which the run noted before its first look."""
     stopping = dict(notes.stopping or {})
     if "plan" not in stopping and "ended" in stopping:
         raise UsageError(
@@ -56,7 +56,7 @@ def guard_stopped(
             hint="run again to the end, or until='decided' against this reference",
         )
     plan = StoppingPlan.from_dict(stopping["plan"])
-    entry, recorded = with_outcomes(place, entry)
+    entry, recorded = with_outcomes(place, guarded.entry)
     if stopping.get("reference") != entry.items:
         raise DataError(
             f"This run stopped early on a comparison with another {'reference' if stopping.get('reference') else 'model'}, so it "
@@ -94,9 +94,8 @@ def guard_stopped(
     series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric, plan.strata)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
-    found = found_of(followed, series, plan, rule, unit, warnings, ended=stopping.get("ended"))
-    found.details["n_reference"] = len(recorded.keys)
-    return found, rule, scale
+    guarded = replace(guarded, entry=entry, scale=scale, items=len(recorded.keys))
+    return guard_series(followed, series, plan, guarded, rule, unit, warnings, ended=stopping.get("ended"))
 
 
 def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping[str, Any]) -> GuardRule:

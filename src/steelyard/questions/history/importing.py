@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.estimate.guard.number import CandidateScore, guard_floor, guard_number
 from steelyard.estimate.guard.rule import settle_rule
-from steelyard.estimate.guard.verdict import written
+from steelyard.estimate.guard.verdict import Guarded, concluded
 from steelyard.estimate.past_runs import HINT, history_place
 from steelyard.history.store import History, open_history
 from steelyard.options.history import IMPORT
@@ -146,7 +146,8 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
     own = Warnings()
     rule = settle_rule({}, entry, TaskDefaults(), own)
     new = CandidateScore(value=report.value, n=report.n)
-    found = guard_number(new, entry, rule, own) if report.floor is None else guard_floor(new, entry, rule, own)
+    guarded = Guarded(entry=entry, task=about, model=named, scale=entry.scale or "percent")
+    found = (guard_number if report.floor is None else guard_floor)(new, guarded, rule, own)
     if (
         report.floor is None
         and report.threshold is not None
@@ -157,7 +158,7 @@ def _verdict(report: SuiteReport, task: str | None, model: str | None, warnings:
             f"its threshold, {report.threshold:g}, does not follow from its other numbers, which give {found.threshold:.3f}.",
             hint="a report of another rule",
         )
-    return written(found, rule, own, task=about, model=named, spec={}, entry=entry, scale=entry.scale or "percent")
+    return concluded(found, rule, own)
 
 
 def _task(report: SuiteReport, warnings: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
+from steelyard.estimate.guard.verdict import Guarded
 from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
@@ -65,14 +66,14 @@ def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[Guard
     if entry.value is None:
         return rule, Detectable(design=design, note="the entry has no value")
     try:
-        found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), entry, rule, warnings)
+        found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), Guarded(entry=entry), rule, warnings)
     except SteelyardError as fault:
         return rule, Detectable(design=design, n=rule.num_samples, note=fault.sentence)
     return rule, Detectable(
         design=design,
         bare_score_threshold=found.threshold,
         mde=found.mde,
-        paired_mde=found.details["paired_would_find"] if design == "paired" else None,
+        paired_mde=found.details.paired_would_find if design == "paired" else None,
         sigma=found.sigma,
         n=found.n,
         note=_note(design, rule, unfailing=found.verdict == "inconclusive"),

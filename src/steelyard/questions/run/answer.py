@@ -14,9 +14,9 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.estimate.from_source import measure_source
 from steelyard.estimate.guard.rates import watch_rates
-from steelyard.estimate.guard.sequential import ENDED, PairedSeries, found_of, noted_look
+from steelyard.estimate.guard.sequential import ENDED, PairedSeries, guard_series, noted_look
 from steelyard.estimate.guard.unfinished import unfinished
-from steelyard.estimate.guard.verdict import written
+from steelyard.estimate.guard.verdict import Guarded, concluded
 from steelyard.evaluate.asking.summary import AnswerSummary
 from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.metrics.catalogue import parse
@@ -332,6 +332,7 @@ def _stopped(session: RunSession, place: int, spec: Mapping[str, Any]) -> Verdic
     watch, baseline = session.watch_of(place), session.baseline
     assert isinstance(watch, UntilDecided)
     assert baseline is not None
+    guarded = _guarded(session, baseline, baseline.model if len(session.models) == 1 else session.names[place], spec)
     limit = session.limit if session.is_open(place) else None
     if limit is None and not watch.looked:
         raise DataError(
@@ -345,16 +346,8 @@ def _stopped(session: RunSession, place: int, spec: Mapping[str, Any]) -> Verdic
         return None
     warnings = Warnings(baseline.warnings)
     ended = None if limit is None else limit.to_dict()
-    verdict = written(
-        found_of(watch.rule, seen, watch.plan, baseline.rule, baseline.unit, warnings, ended=ended),
-        baseline.rule,
-        warnings,
-        task=session.prepared.task.name,
-        model=baseline.model if len(session.models) == 1 else session.names[place],
-        spec=spec,
-        entry=baseline.entry,
-        scale=baseline.scale,
-    )
+    found = guard_series(watch.rule, seen, watch.plan, guarded, baseline.rule, baseline.unit, warnings, ended=ended)
+    verdict = concluded(found, baseline.rule, warnings)
     return verdict if len(session.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=session.names[0]))
 
 
@@ -373,25 +366,20 @@ def _unfinished(session: RunSession, baseline: Baseline, read: Source, spec: Map
             series = PairedSeries(ids=tuple(both), reference=values[:, 0], candidate=values[:, 1], group=(None,) * len(both))
     found = unfinished(
         series,
+        _guarded(session, baseline, baseline.model, dict(spec or {})),
         baseline.rule,
         baseline.unit,
         n=session.items,
         available=len(session.prepared.cases),
         value=found_now.estimate,
-        reference=baseline.entry.value,
         flips=session.prepared.scorer.right_or_wrong and session.options.repeats == 1 and baseline.one_answer,
         ended=session.limit.to_dict(),
     )
-    return written(
-        found,
-        baseline.rule,
-        baseline.warnings,
-        task=session.prepared.task.name,
-        model=baseline.model,
-        spec=dict(spec or {}),
-        entry=baseline.entry,
-        scale=baseline.scale,
-    )
+    return concluded(found, baseline.rule, baseline.warnings)
+
+
+def _guarded(session: RunSession, baseline: Baseline, model: str, spec: Mapping[str, Any]) -> Guarded:
+    return Guarded(entry=baseline.entry, task=session.prepared.task.name, model=model, spec=spec, scale=baseline.scale)
 
 
 def _stopping(session: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:

@@ -39,7 +39,6 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed_cells, flip_table, item_tables, lost_ids
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
-from steelyard.results.comparison import Difference
 from steelyard.results.verdict import WORSENING, Needed, Recorded, SuiteRow, Verdict, Waiver
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def gap_forest(v: Verdict) -> Forest | None:
     estimate = v.difference.estimate
     if estimate is None:
         return None
-    low, high = _ends(v.difference)
+    low, high = v.difference.lower, v.difference.upper
     shown = score_text(v)
     said = shown(estimate) + ("" if low is None or high is None else f"  [{shown(low)}, {shown(high)}]")
     rules = [GuideLine(at=0.0, name="no change")]
@@ -213,12 +212,12 @@ def _difference(v: Verdict) -> Section | None:
     rows = [["difference", shown(v.difference.estimate)]]
     rows += [
         [f"{end} bound, one-sided {percent(1 - v.alpha)}", shown(bound)]
-        for end, bound in zip(ENDS, _ends(v.difference), strict=True)
+        for end, bound in (("lower", v.difference.lower), ("upper", v.difference.upper))
         if bound is not None
     ]
     rows += [[rule.name, shown(rule.at)] for rule in drawing.rules]
     table = PageTable(caption="The difference and its lines", heads=["what", "value"], rows=rows, numbers=(1,), folded="The numbers")
-    note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if _ends(v.difference)[0] is not None else ""
+    note = f"Bounds: one-sided, {percent(1 - v.alpha)} each." if v.difference.lower is not None else ""
     return Section(
         title="How bad" if v.verdict == "regression" else "The change", blocks=[Picture(drawing=drawing, table=table, note=note)]
     )
@@ -400,7 +399,7 @@ def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) 
 
     The numbers stand elsewhere: a picture is for the eye. An end that is not known is an arrow.
     """
-    middle, low, high = map(_finite, (v.difference.estimate, *_ends(v.difference)))
+    middle, low, high = map(_finite, (v.difference.estimate, v.difference.lower, v.difference.upper))
     if middle is None:
         return "", ""
     marks = {"0": 0.0} | ({"M": -v.margin} if v.margin else {}) | ({"T": -v.theta} if v.theta else {})
@@ -416,14 +415,6 @@ def difference_bar(v: Verdict, *, width: int = WIDTH, ascii_only: bool = False) 
     seen = [f"{letter} {_LEGEND[letter].format(WORSENING[v.higher_is_better])}" for letter in marks if letter in cells]
     bounds = f"{pen.first}{pen.line}{pen.last} {percent(1 - v.alpha)} bounds"
     return f"worse {''.join(cells)} better", "; ".join([f"{pen.point} difference", bounds, *seen])
-
-
-ENDS = ("lower", "upper")
-
-
-def _ends(difference: Difference) -> tuple[float | None, float | None]:
-    """The lower and the upper bound, None where one is not known."""
-    return (None, None) if difference.interval is None else (difference.interval.low, difference.interval.high)
 
 
 def _finite(found: float | None) -> float | None:
@@ -468,7 +459,7 @@ def by_itself(v: Verdict, counted: str | None) -> str:
 def score_text(v: Verdict) -> Callable[[float | None], str]:
     """Scores of one verdict share their decimals: as many as tell apart what the verdict tells apart."""
     value, reference = v.candidate.get("value"), v.reference.get("value")
-    d, lower = v.difference.estimate, _ends(v.difference)[0]
+    d, lower = v.difference.estimate, v.difference.lower
     pairs = [(value, v.threshold), (value, reference), (d, 0.0), (lower, None if v.theta is None else -v.theta)]
     known = [abs(x) for x in (value, reference, v.threshold) if x is not None and math.isfinite(x)]
     largest = max(known, default=0.0)
@@ -525,7 +516,7 @@ def _scores(v: Verdict) -> list[Fact]:
         out.append(("Difference", shown(v.difference.estimate), turned))
     out += [
         (f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(bound), "")
-        for end, bound in zip(ENDS, _ends(v.difference), strict=True)
+        for end, bound in (("lower", v.difference.lower), ("upper", v.difference.upper))
         if bound is not None
     ]
     if v.ratio is not None:
@@ -713,7 +704,7 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
         return needed_text(v), []
     if word != "pass":
         return "", []
-    lower, _ = _ends(v.difference)
+    lower = v.difference.lower
     if v.theta is not None and lower is not None and lower < 0:
         return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
     if v.theta is None and v.mde is not None and "missed" not in v.conclusion:
