@@ -46,18 +46,18 @@ THROUGH_STEELYARD = {
     "inspect_ai": re.compile(r"inspect_plugin/test_real_inspect\.py::"),
     "jsonschema": re.compile(r"questions/report/test_card\.py::test_the_schema_would_notice"),
     "matplotlib": re.compile(
-        r"render/pictures/test_pictures\.py::test_(svg_and_matplotlib_agree|words_are_harmless)|render/test_notebook\.py::test_plot_is_a_figure"
+        r"render/pictures/test_forest\.py::test_(svg_and_matplotlib_agree|words_are_harmless)|render/test_notebook\.py::test_plot_is_a_figure"
     ),
     "mpmath": re.compile(r"test_docs\.py::test_shell_example\[certificate"),
     "pandas": re.compile(
         r"questions/measure/test_measure\.py::test_missing_labels_are_refused_or_counted|plugin/test_update_new\.py::test_frames_and_numbers"
     ),
-    "psycopg": re.compile(r"cli/test_history_cli\.py::.*(postgresql|words4)"),
+    "psycopg": re.compile(r"cli/test_history\.py::.*(postgresql|words4)"),
     "sklearn": re.compile(
-        r"cli/test_learners_cli\.py::|evaluate/learners/test_folds\.py::test_(parallel|backends|what_cannot)|test_docs\.py::.*\[learners"
+        r"cli/test_learners\.py::|evaluate/learners/test_folds\.py::test_(parallel|backends|what_cannot)|test_docs\.py::.*\[learners"
         r"|test_examples_run\.py::test_digits"
     ),
-    "starlette": re.compile(r"cli/test_serve_cli\.py::"),
+    "starlette": re.compile(r"cli/test_serve\.py::"),
     "xdist": re.compile(r"plugin/test_xdist\.py::"),
 }
 HERE = Path(__file__).parent

@@ -562,9 +562,20 @@ def private_between_verbs(tree: Tree) -> list[str]:
     return sorted(found)
 
 
+def with_a_test_of_its_name(tree: Tree) -> list[str]:
+    """Modules whose tests lie where theirs do: `infer/paired/delong.py` in `tests/infer/paired/test_delong.py`."""
+    tests = tree.root.parents[1] / "tests"
+    places = {module: path.relative_to(tree.root) for module, path in tree.modules.items()}
+    return [module for module, path in places.items() if (tests / path.with_name(f"test_{path.name}")).exists()]
+
+
 def size(tree: Tree) -> dict[str, int]:
     """Printed only: a description, not a gate."""
-    return {"modules": len(tree.modules), "lines": sum(path.read_text(encoding="utf-8").count("\n") for path in tree.modules.values())}
+    return {
+        "modules": len(tree.modules),
+        "modules with a test file of their name": len(with_a_test_of_its_name(tree)),
+        "lines": sum(path.read_text(encoding="utf-8").count("\n") for path in tree.modules.values()),
+    }
 
 
 # ---- walks -------------------------------------------------------------------------------------------------------------

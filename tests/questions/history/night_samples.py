@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from estimate.past.test_past_nights import night_event, reference_event, run_of
+from estimate.past.test_nights import night_event, reference_event, run_of
 from steelyard.history.nights import FIXED, NightEvent, ValueParcel, add_events
 from steelyard.history.store import open_history
 

@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from answers import Command
-from estimate.past.test_past_nights import night_event, reference_event, run_of
+from estimate.past.test_nights import night_event, reference_event, run_of
 from questions.history.night_samples import dated_nights, day
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.past.nights import nights_of, replay
