@@ -95,7 +95,7 @@ if TYPE_CHECKING:
         RunList,
         RunPlace,
     )
-    from steelyard.results.learning_curve import CurveGap, CurvePoint, LearningCurve
+    from steelyard.results.learning_curve import CurveGap, CurvePoint, CurveSize, LearningCurve
     from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
     from steelyard.results.nights import (
         BudgetOutcome,
@@ -106,7 +106,15 @@ if TYPE_CHECKING:
         NightSimulation,
         SinceNight,
     )
-    from steelyard.results.plan import Curve, Plan
+    from steelyard.results.plan import (
+        Curve,
+        DesignCourse,
+        DesignRow,
+        Plan,
+        SizeStep,
+        SplitRow,
+        WhatIf,
+    )
     from steelyard.results.references import (
         Finding,
         Lint,
@@ -143,6 +151,12 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "WhatIf": "results.plan",
+    "SplitRow": "results.plan",
+    "SizeStep": "results.plan",
+    "DesignCourse": "results.plan",
+    "DesignRow": "results.plan",
+    "CurveSize": "results.learning_curve",
     "FlakyItems": "results.history",
     "FlakyItem": "results.history",
     "AlarmsSoFar": "results.history",
@@ -330,8 +344,11 @@ __all__ = [
     "Curve",
     "CurveGap",
     "CurvePoint",
+    "CurveSize",
     "DataError",
     "DataSplit",
+    "DesignCourse",
+    "DesignRow",
     "Difference",
     "Drift",
     "DriftChart",
@@ -386,11 +403,13 @@ __all__ = [
     "RunPlace",
     "SharedPair",
     "SinceNight",
+    "SizeStep",
     "Slice",
     "SliceFamily",
     "SourceError",
     "SplitCheck",
     "SplitPart",
+    "SplitRow",
     "SplitStratum",
     "SteelyardError",
     "Suite",
@@ -406,6 +425,7 @@ __all__ = [
     "Verdict",
     "VerdictDetails",
     "Waiver",
+    "WhatIf",
     "WithinMargin",
     "Written",
     "__version__",

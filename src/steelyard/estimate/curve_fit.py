@@ -14,7 +14,7 @@ from steelyard.infer.intervals.sums import student
 from steelyard.infer.learning.learning_curve import CurveFit, ends, fit_curves, fit_points, share_variance
 from steelyard.late_dataclass import dataclass
 from steelyard.options.measure import MeasureOptions
-from steelyard.results.learning_curve import CurveGap
+from steelyard.results.learning_curve import CurveGap, CurveSize
 
 FloatArray = npt.NDArray[np.float64]
 MET = 0.02  # training and test scores that are certainly nearer than this have met; of losses, so much of the test loss
@@ -143,12 +143,12 @@ def read_gap(curve: CurveFitting, fit: CurveFit) -> CurveGap | None:
     for size in np.unique(points.sizes).tolist():
         at = points.sizes == size
         by_size.append(
-            {
-                "n": int(size),
-                "training": float(points.train[at].mean()),
-                "test": float(points.scores[at].mean()),
-                "gap": float(gaps[at].mean()),
-            }
+            CurveSize(
+                n=int(size),
+                training=float(points.train[at].mean()),
+                test=float(points.scores[at].mean()),
+                gap=float(gaps[at].mean()),
+            )
         )
     return CurveGap(
         verdict=verdict,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -25,6 +24,16 @@ class CurvePoint(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CurveSize(ResultPart):
+    """One training size: the mean scores on training and test items over seeds, and how far they lie apart."""
+
+    n: int
+    training: float
+    test: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CurveGap(ResultPart):
     """How far the training score lies above the test score (below it, for a loss), and what doubling the data buys.
 
@@ -43,7 +52,7 @@ class CurveGap(ResultPart):
     doubling: float
     doubling_low: float | None = None
     doubling_high: float | None = None
-    by_size: tuple[Mapping[str, Any], ...] = ()
+    by_size: tuple[CurveSize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

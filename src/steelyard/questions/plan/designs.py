@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from steelyard.options.option import checked, coin_flips, documented, number, pr
 from steelyard.options.plan_designs import OPTIONS
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails
-from steelyard.results.plan import Plan
+from steelyard.results.plan import DesignCourse, DesignRow, Plan, WhatIf
 
 if TYPE_CHECKING:
     from steelyard.infer.planning.run_designs import RunDesign
@@ -123,7 +122,7 @@ def plan_designs(
     return _plan(asked, rows, paired, stopping, warnings)
 
 
-def _of_scores(asked: DesignQuestion, rows: list[dict[str, Any]], warnings: list[str]) -> Plan:
+def _of_scores(asked: DesignQuestion, rows: list[DesignRow], warnings: list[str]) -> Plan:
     """Scores instead of right or wrong: the same items on both sides, all of them or stopped early."""
     assert asked.noise is not None
     from steelyard.infer.planning.run_designs import scores_on_record
@@ -224,7 +223,7 @@ def _settle_repeats(asked: DesignQuestion) -> DesignQuestion:
 # ---- the designs -------------------------------------------------------------------------------------------------------
 
 
-def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
+def _unpaired_rows(asked: DesignQuestion) -> list[DesignRow]:
     """Other items for the reference: a number with an assumed sigma, with the accuracy's own, and known exactly."""
     sigma, p, theta = WORST_SIGMA if asked.sigma is None else asked.sigma, asked.expected, asked.theta
     told = f"sigma {sigma:g}" + ("" if asked.sigma is not None else ", the worst case")
@@ -240,7 +239,7 @@ def _unpaired_rows(asked: DesignQuestion) -> list[dict[str, Any]]:
     return rows
 
 
-def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: list[RunDesign]) -> list[dict[str, Any]]:
+def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: list[RunDesign]) -> list[DesignRow]:
     """The same items on both sides: all of them, with several answers to each, and every design that stops early."""
     rows = [_row(asked, "paired", paired[1], f"reference outcome of each item on record; {asked.discordance:g} of the items differ anyway")]
     rows.append(_early_row(asked, EARLY, stopping[0], ["items in random order"]))
@@ -260,7 +259,7 @@ def _paired_rows(asked: DesignQuestion, paired: tuple[int, int], stopping: list[
     return rows
 
 
-def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[str]) -> dict[str, Any]:
+def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[str]) -> DesignRow:
     """A design that stops early: calls are those of a healthy run, on average."""
     healthy, dropped = design.healthy, design.usual
     facts = [
@@ -272,26 +271,25 @@ def _early_row(asked: DesignQuestion, name: str, design: RunDesign, facts: list[
         facts.append(f"left open in {healthy.exhausted:.1%} of healthy runs and {dropped.exhausted:.1%} with the drop: too few items")
     calls = math.ceil(healthy.items)
     row = _row(asked, name, max(dropped.at_most, healthy.at_most), "; ".join(facts))
-    row |= {"items if nothing changed": calls, "items if it dropped": math.ceil(dropped.items)}
-    return row | {"calls": calls, "money": _money(asked, calls)}
+    return replace(row, if_nothing_changed=calls, if_it_dropped=math.ceil(dropped.items), calls=calls, money=_money(asked, calls))
 
 
 def _undecided(design: RunDesign) -> bool:
     return max(design.healthy.exhausted, design.usual.exhausted) >= WORTH_SAYING
 
 
-def _row(asked: DesignQuestion, design: str, items: int, note: str, answers: int = 1) -> dict[str, Any]:
+def _row(asked: DesignQuestion, design: str, items: int, note: str, answers: int = 1) -> DesignRow:
     short = f"; more than the {asked.available:,} items there are" if asked.available is not None and items > asked.available else ""
-    return {
-        "design": design,
-        "items": items,
-        "items if nothing changed": items,
-        "items if it dropped": items,
-        "at most": items,
-        "calls": items * answers,
-        "money": _money(asked, items * answers),
-        "note": note + short,
-    }
+    return DesignRow(
+        design=design,
+        n_items=items,
+        if_nothing_changed=items,
+        if_it_dropped=items,
+        at_most=items,
+        calls=items * answers,
+        money=_money(asked, items * answers),
+        note=note + short,
+    )
 
 
 def _money(asked: DesignQuestion, calls: int) -> float | None:
@@ -355,7 +353,7 @@ def _items(asked: DesignQuestion) -> StoredAnswers:
 
 
 def _plan(
-    asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: list[RunDesign], warnings: list[str]
+    asked: DesignQuestion, rows: list[DesignRow], paired: tuple[int, int] | None, stopping: list[RunDesign], warnings: list[str]
 ) -> Plan:
     details: dict[str, Any] = {"price": asked.price, "available": asked.available}
     if stopping:
@@ -369,7 +367,7 @@ def _plan(
             "undecided": [healthy.exhausted, dropped.exhausted],
             "paths": [healthy.paths, dropped.paths],
         }
-    n = rows[0]["items"] if paired is None else paired[1]
+    n = rows[0].n_items if paired is None else paired[1]
     scores = asked.noise is not None
     return Plan(
         goal="designs",
@@ -393,34 +391,34 @@ def _plan(
     )
 
 
-def _steps(design: RunDesign) -> list[dict[str, Any]]:
+def _steps(design: RunDesign) -> list[DesignCourse]:
     """How a design that stops early ends, if nothing changed and wherever theta is lost, with the information bound beside it."""
     bounds = (None, None) if design.bound is None else design.bound
     ended: list[tuple[str, OperatingCharacteristics, float | None]] = [(SAME, design.healthy, bounds[0])]
     ended += [(DROPPED if len(design.dropped) == 1 else f"{DROPPED}, {place}", each, bounds[1]) for place, each in design.dropped.items()]
     return [
-        {
-            "design": design.design,
-            "if": words,
-            "calls": math.ceil(each.items),
-            "9 of 10 by": each.items_90,
-            "alarm": round(each.regression, SHARE_DIGITS),
-            "pass": round(each.passed, SHARE_DIGITS),
-            "left open": round(each.exhausted, SHARE_DIGITS),
-            "information bound": None if bound is None else math.ceil(bound),
-        }
+        DesignCourse(
+            design=design.design,
+            condition=words,
+            calls=math.ceil(each.items),
+            nine_in_ten=each.items_90,
+            alarm=round(each.regression, SHARE_DIGITS),
+            passed=round(each.passed, SHARE_DIGITS),
+            left_open=round(each.exhausted, SHARE_DIGITS),
+            information_bound=None if bound is None else math.ceil(bound),
+        )
         for words, each, bound in ended
     ]
 
 
-def _conclusion(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int] | None, stopping: RunDesign | None) -> str:
-    seed = rows[0]["items"]
+def _conclusion(asked: DesignQuestion, rows: list[DesignRow], paired: tuple[int, int] | None, stopping: RunDesign | None) -> str:
+    seed = rows[0].n_items
     if paired is None or stopping is None:
-        known = rows[-1]["items"]
+        known = rows[-1].n_items
         return f"A drop of {asked.theta:g} asks for {seed:,} items, or {known:,} if the reference is known exactly{_cost(asked, rows[:1])}."
     n, healthy, dropped = paired[1], math.ceil(stopping.healthy.items), math.ceil(stopping.usual.items)
     head = f"Pairing asks {_fewer(seed, n)} than a reference on other items ({n:,} instead of {seed:,})"
-    bought = _cost(asked, [row for row in rows if row["design"] in ("unpaired", "paired", EARLY)])
+    bought = _cost(asked, [row for row in rows if row.design in ("unpaired", "paired", EARLY)])
     if _undecided(stopping):  # fewer items for want of items are no saving
         shares = f"{stopping.healthy.exhausted:.0%} of healthy runs and {stopping.usual.exhausted:.0%} of those with the drop"
         return f"{head}; with the {asked.available:,} items there are, stopping early ends undecided in {shares}{bought}."
@@ -439,10 +437,10 @@ def _fewer(before: int, after: int) -> str:
     return "about as many items" if ratio < ABOUT else f"{ratio:.1f} times {'fewer' if before > after else 'more'} items"
 
 
-def _cost(asked: DesignQuestion, rows: list[dict[str, Any]]) -> str:
+def _cost(asked: DesignQuestion, rows: list[DesignRow]) -> str:
     if asked.price is None:
         return ""
-    named = ", ".join(f"{row['money']:,.2f} {row['design']}" for row in rows)
+    named = ", ".join(f"{row.money:,.2f} {row.design}" for row in rows)
     return f"; at {asked.price:g} a call a check costs {named}"
 
 
@@ -462,23 +460,23 @@ def _assumed(asked: DesignQuestion) -> str:
     return "; ".join([*parts, "the reference is on record, only calls of the new run are counted"]) + "."
 
 
-def _sensitivity(asked: DesignQuestion) -> tuple[Mapping[str, Any], ...]:
+def _sensitivity(asked: DesignQuestion) -> tuple[WhatIf, ...]:
     """The recommended design, if the discordance is half or double and if the drop is half."""
     theta, psi = asked.theta, asked.discordance
     if asked.noise is not None:
         tried = [(f"noise is {x:.4g}", x, theta) for x in (asked.noise / 2, 2 * asked.noise)]
         tried.append((f"theta is {theta / 2:.4g}", asked.noise, theta / 2))
-        return tuple({"if": words, "n": _scores_items(asked, sd, drop)} for words, sd, drop in tried)
+        return tuple(WhatIf(condition=words, n=_scores_items(asked, sd, drop)) for words, sd, drop in tried)
     if psi is None:
-        smaller, larger = _unpaired_rows(_at(asked, theta / 2))[0]["items"], _unpaired_rows(_at(asked, 2 * theta))[0]["items"]
-        return ({"if": f"theta is {theta / 2:.4g}", "n": smaller}, {"if": f"theta is {2 * theta:.4g}", "n": larger})
+        smaller, larger = _unpaired_rows(_at(asked, theta / 2))[0].n_items, _unpaired_rows(_at(asked, 2 * theta))[0].n_items
+        return (WhatIf(condition=f"theta is {theta / 2:.4g}", n=smaller), WhatIf(condition=f"theta is {2 * theta:.4g}", n=larger))
     others = [(f"discordance is {x:.4g}", x, theta) for x in ([psi / 2, 2 * psi] if psi else [0.01]) if x + theta <= 1]
     rows = []
     for words, share, drop in (*others, (f"theta is {theta / 2:.4g}", psi, theta / 2)):
         try:
-            rows.append({"if": words, "n": _paired_items(share, drop, asked)[1]})
+            rows.append(WhatIf(condition=words, n=_paired_items(share, drop, asked)[1]))
         except UsageError:  # beyond any number of items that could be asked for
-            rows.append({"if": words, "n": None})
+            rows.append(WhatIf(condition=words, n=None))
     return tuple(rows)
 
 
@@ -486,13 +484,13 @@ def _at(asked: DesignQuestion, theta: float) -> DesignQuestion:
     return replace(asked, theta=theta, expected=None)
 
 
-def _warn(asked: DesignQuestion, rows: list[dict[str, Any]], paired: tuple[int, int], stopping: RunDesign, warnings: list[str]) -> None:
+def _warn(asked: DesignQuestion, rows: list[DesignRow], paired: tuple[int, int], stopping: RunDesign, warnings: list[str]) -> None:
     """What a statistician would add before anybody orders items."""
     n = paired[1]
-    known = next(row for row in rows if row["design"] == "reference known exactly")
-    if known["items"] < n:
+    known = next(row for row in rows if row.design == "reference known exactly")
+    if known.n_items < n:
         warnings.append(
-            f"a reference known exactly asks for fewer items ({known['items']:,}) than pairing ({n:,}): the runs differ on so many items"
+            f"a reference known exactly asks for fewer items ({known.n_items:,}) than pairing ({n:,}): the runs differ on so many items"
         )
     if asked.available is not None and n > asked.available:
         instead = ""

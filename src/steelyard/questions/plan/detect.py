@@ -26,7 +26,7 @@ from steelyard.questions.plan.solve import PowerQuestion, drops, solve
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails
-from steelyard.results.plan import Curve, Plan
+from steelyard.results.plan import Curve, Plan, SizeStep, WhatIf
 
 
 def reach(wanted: PowerQuestion, spread: ItemVariance, available: int, n: int | None, at_most: float | None) -> dict[str, Any]:
@@ -73,16 +73,16 @@ SMALLEST_STEP, ROWS = 32, 10
 POINTS = 25
 
 
-def sensitivity(wanted: PowerQuestion, spread: ItemVariance) -> tuple[Mapping[str, Any], ...]:
+def sensitivity(wanted: PowerQuestion, spread: ItemVariance) -> tuple[WhatIf, ...]:
     """The number that was asked for, if the spread is another: what a plan with that spread would answer."""
     rows = []
     for words, other in spread.others():
         if wanted.theta is not None and wanted.theta > other.largest(wanted.goal):
             continue
         try:
-            rows.append({"if": words, wanted.found: solve(wanted, other)[wanted.found]})
+            rows.append(WhatIf.of({"if": words, wanted.found: solve(wanted, other)[wanted.found]}))
         except UsageError:
-            rows.append({"if": words, wanted.found: None})
+            rows.append(WhatIf.of({"if": words, wanted.found: None}))
     return tuple(rows)
 
 
@@ -98,12 +98,12 @@ def sizes(n: int) -> list[int]:
     return sorted({*steps[-ROWS + 1 :], n})
 
 
-def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None, found: Mapping[int, float | None]) -> tuple[Mapping[str, Any], ...]:
+def steps(wanted: PowerQuestion, spread: ItemVariance, n: int | None, found: Mapping[int, float | None]) -> tuple[SizeStep, ...]:
     """theta and threshold for the sizes around the answer, at the alpha and beta that were asked for: as a plan with that n says them."""
     if n is None:
         return ()
     return tuple(
-        {"n": size, "theta": found[size], "threshold": threshold_at(wanted, spread, size, found[size], wanted.alpha)} for size in sizes(n)
+        SizeStep(n=size, theta=found[size], threshold=threshold_at(wanted, spread, size, found[size], wanted.alpha)) for size in sizes(n)
     )
 
 

@@ -22,7 +22,7 @@ from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
 from steelyard.results import signature
 from steelyard.results.details import PlanDetails
-from steelyard.results.plan import Curve, Plan
+from steelyard.results.plan import Curve, Plan, SizeStep, WhatIf
 
 SUMMED = 5_000  # items up to which a mean over all outcomes of a Beta law is summed; beyond, it is left out
 POINTS = 60  # of the curve
@@ -108,7 +108,7 @@ def details_of(wanted: PrecisionQuestion, n: int, warnings: list[str]) -> dict[s
     return details
 
 
-def sensitivity_of(wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
+def sensitivity_of(wanted: PrecisionQuestion) -> Iterator[WhatIf]:
     """The answer if the value, the prevalence or the prior is another one."""
     known = wanted.known
     if known.value is not None:
@@ -128,7 +128,7 @@ def sensitivity_of(wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
         yield from _row(f"the prior is {swap:g}", replace(wanted, rule=replace(wanted.rule, prior=pair)))
 
 
-def _row(what: str, wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
+def _row(what: str, wanted: PrecisionQuestion) -> Iterator[WhatIf]:
     """One row; none for a combination that cannot be, an empty one for a goal out of reach."""
     try:
         _ = wanted.known.relevant
@@ -136,21 +136,21 @@ def _row(what: str, wanted: PrecisionQuestion) -> Iterator[dict[str, Any]]:
         return
     try:
         found = items_of(wanted)
-        yield {"if": what, "n": found[1], "labels": labels_of(wanted, found)[0]}
+        yield WhatIf(condition=what, n=found[1], labels=labels_of(wanted, found)[0])
     except UsageError:
-        yield {"if": what, "n": None, "labels": None}
+        yield WhatIf(condition=what, n=None, labels=None)
 
 
-def steps_of(wanted: PrecisionQuestion, n: int) -> Iterator[dict[str, Any]]:
+def steps_of(wanted: PrecisionQuestion, n: int) -> Iterator[SizeStep]:
     """Other sizes beside the answer."""
     rule, anticipated, have = wanted.rule, wanted.anticipated, wanted.known.counted
     for size in sorted({max(1, math.ceil(n * share)) for share in (0.5, 0.75, 1, 1.25, 2)}):
         if anticipated is None:
-            yield {"n": size, "widest": widest(rule, size, have)}
+            yield SizeStep(n=size, widest=widest(rule, size, have))
             continue
-        row: dict[str, Any] = {"n": size, "assurance": float(assurance(rule, anticipated, size, have))}
+        row = SizeStep(n=size, assurance=float(assurance(rule, anticipated, size, have)))
         if rule.width is not None and (anticipated.law is None or size <= SUMMED):
-            row["expected width"] = expected_width(rule, anticipated, size, have)
+            row = replace(row, expected_width=expected_width(rule, anticipated, size, have))
         yield row
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -24,7 +23,7 @@ from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import LearningCurve
-from steelyard.results.plan import Curve, Plan
+from steelyard.results.plan import Curve, Plan, SplitRow, WhatIf
 
 LEAST_TEST = 10  # items, below which a test says nothing
 FAR, FARTHEST = 4, 1000  # times the largest size: a guess, and fiction
@@ -279,13 +278,13 @@ class SplitQuestion:
 
     # ---- around the answer ---------------------------------------------------------------------------------------------
 
-    def totals(self) -> tuple[Mapping[str, Any], ...]:
+    def totals(self) -> tuple[SplitRow, ...]:
         """The same question for half, twice and four times as many items."""
-        rows: list[dict[str, Any]] = []
+        rows = []
         for total in (self.total // 2, self.total, 2 * self.total, 4 * self.total):
             at = self.best(total) if total <= FARTHEST * self.largest else None
             if at is not None:
-                rows.append({"total": total, **self.row(at)})
+                rows.append(SplitRow.of({"total": total, **self.row(at)}))
         return tuple(rows)
 
     def row(self, at: Chosen) -> dict[str, Any]:
@@ -297,7 +296,7 @@ class SplitQuestion:
             "width": at.expected.width,
         }
 
-    def usual(self, found: Chosen) -> tuple[Mapping[str, Any], ...]:
+    def usual(self, found: Chosen) -> tuple[SplitRow, ...]:
         """The splits that people take by custom, and what each loses."""
         rows = []
         for share in SHARES:
@@ -305,10 +304,10 @@ class SplitQuestion:
             if LEAST_TEST <= test <= self.total - self.smallest:
                 at = self.split(test, self.total)
                 lost = round(found.expected.low - at.expected.low, 4)
-                rows.append({"split": f"{share:.0%} to train", **self.row(at), "worse_by": lost + 0.0})
+                rows.append(SplitRow.of({"split": f"{share:.0%} to train", **self.row(at), "worse_by": lost + 0.0}))
         return tuple(rows)
 
-    def sensitivity(self) -> tuple[Mapping[str, Any], ...]:
+    def sensitivity(self) -> tuple[WhatIf, ...]:
         """Another level of the curve, and the curve without its largest size."""
         cases: list[tuple[str, CurveFit, float]] = []
         for shift in (-0.02, 0.02):
@@ -321,7 +320,7 @@ class SplitQuestion:
         rows = []
         for told, fit, shift in cases:
             at = self.best(self.total, fit, shift)
-            rows.append({"if": told, **({"train": None, "test": None} if at is None else self.row(at))})
+            rows.append(WhatIf.of({"if": told, **({"train": None, "test": None} if at is None else self.row(at))}))
         return tuple(rows)
 
     def drawn(self, found: Chosen) -> Curve:

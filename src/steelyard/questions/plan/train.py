@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import CurveGap
-from steelyard.results.plan import Curve, Plan
+from steelyard.results.plan import Curve, Plan, SizeStep, WhatIf
 
 FAR = 4  # times the largest size
 FEW_SEEDS = 5
@@ -337,26 +336,26 @@ class Question(CurveFitting):
 
     # ---- around the answer ---------------------------------------------------------------------------------------------
 
-    def steps(self, fit: CurveFit) -> tuple[Mapping[str, Any], ...]:
+    def steps(self, fit: CurveFit) -> tuple[SizeStep, ...]:
         """The score at the largest size and at three doublings of it, and what each doubling buys."""
-        rows: list[dict[str, Any]] = []
+        rows = []
         for factor in (1, 2, 4, 8):
             n = int(factor * self.points.sizes.max())
             at = self.level_of(fit.error(n, self.settings.confidence_level))
             half = self.turn(float(fit.law.error(n / 2)[0]))
-            rows.append({"n": n, "score": at["estimate"], "low": at["low"], "high": at["high"], "doubling_buys": at["estimate"] - half})
+            rows.append(SizeStep(n=n, score=at["estimate"], low=at["low"], high=at["high"], doubling_buys=at["estimate"] - half))
         return tuple(rows)
 
-    def sensitivity(self, fit: CurveFit, rest: CurveFit) -> tuple[Mapping[str, Any], ...]:
+    def sensitivity(self, fit: CurveFit, rest: CurveFit) -> tuple[WhatIf, ...]:
         """Other targets, and the same one asked of the curve without its largest size."""
         others = [self.target + d for d in (-0.02, -0.01, 0.01, 0.02)] if self.up else [self.target * f for f in (1.1, 1.05, 0.95, 0.9)]
         rows = []
         for other in others:
             if other > 0 and (other < 1 or not self.up):
                 n, low, high = self.reach(fit, other)
-                rows.append({"if": f"the target is {other:.4g}", "n": n, "low": low, "high": high})
+                rows.append(WhatIf(condition=f"the target is {other:.4g}", n=n, low=low, high=high))
         n, low, high = self.reach(rest, self.target) if rest.falls else (None, None, None)
-        rows.append({"if": f"the largest size ({self.points.sizes.max():,.0f}) is left out", "n": n, "low": low, "high": high})
+        rows.append(WhatIf(condition=f"the largest size ({self.points.sizes.max():,.0f}) is left out", n=n, low=low, high=high))
         return tuple(rows)
 
     def drawn(self, fit: CurveFit, found: CurveReading, gap: CurveGap | None) -> Curve:
@@ -372,7 +371,7 @@ class Question(CurveFitting):
             low=None if found.exact else tuple(float(at["low"]) for at in levels),  # type: ignore[arg-type]
             high=None if found.exact else tuple(float(at["high"]) for at in levels),  # type: ignore[arg-type]
             points=tuple(sorted(zip(self.points.sizes.tolist(), self.points.scores.tolist(), strict=True))),
-            beside=() if gap is None else tuple((float(row["n"]), float(row["training"])) for row in gap.by_size),
+            beside=() if gap is None else tuple((float(row.n), row.training) for row in gap.by_size),
             beside_label="" if gap is None else "training score",
             goal=self.target,
             mark=None if found.n is None or found.n > end else (float(found.n), self.target),
