@@ -56,7 +56,7 @@ def test_an_option_that_is_added_is_a_flag_a_keyword_and_a_line_of_the_docstring
     complete_docstring(weigh)
     assert "half_life: Days after which a run counts half. Default: all count alike." in str(weigh.__doc__)
     assert in_flags("give half_life=3", ask) == "give --half-life 3"
-    with pytest.raises(sy.UsageError, match="did you mean half_life"):
+    with pytest.raises(sy.UsageError, match="Did you mean half_life"):
         refuse_unknown(["halflife"], [added.name], "weigh")
 
 

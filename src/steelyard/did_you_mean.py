@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+FEW = 6  # words to choose from that are listed; of more, the one that was probably meant is named
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -42,6 +44,30 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     near = nearest(word, known, cutoff=0.5)
     return f"did you mean {near!r}?" if near else ""
+
+
+def either(words: Sequence[str]) -> str:
+    """Words to choose from, as one would say them.
+
+    >>> either(["error", "wrong", "drop"])
+    'error, wrong or drop'
+    """
+    return " or ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def refused_choice(name: str, word: str, words: Sequence[str], noun: str = "") -> tuple[str, str]:
+    """What is said of a word that is none of those to choose from: the sentence and the hint. noun: what the words are names of.
+
+    >>> refused_choice("unmatched", "x", ["error", "drop"])
+    ("unmatched must be error or drop, not 'x'.", '')
+    >>> refused_choice("interval", "wilsn", ["wilson", "wald", "bayes", "hdi", "delta", "bca", "t"], "interval method")
+    ("No interval method 'wilsn'.", 'did you mean wilson?')
+    """
+    if len(words) <= FEW:
+        return f"{name} must be {either(words)}, not {word!r}.", ""
+    near = nearest(word, words)
+    what = f"No {noun or name} {word!r}"
+    return (f"{what}.", f"did you mean {near}?") if near else (f"{what}; use {either(words)}.", "")
 
 
 def _slips(one: str, other: str) -> int:

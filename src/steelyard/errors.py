@@ -37,7 +37,7 @@ class SteelyardError(ValueError):
 
     def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
         self.what, self.got, self.need, self.hint = map(_without_login, (what, got, need, hint))
-        super().__init__(f"{self.sentence} Hint: {self.hint}" if hint else self.sentence)
+        super().__init__(f"{self.sentence} {_advice(self.hint)}" if hint else self.sentence)
 
     @property
     def sentence(self) -> str:
@@ -47,6 +47,15 @@ class SteelyardError(ValueError):
         facts = ", ".join(part for part in (self.need and f"expected {self.need}", self.got and f"got {self.got}") if part)
         words = f"{self.what}: {facts}" if facts else self.what
         return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
+
+
+def _advice(hint: str) -> str:
+    """A hint as a message ends with it: a question is one by itself.
+
+    >>> _advice("did you mean theta?"), _advice("write 0.95")
+    ('Did you mean theta?', 'Hint: write 0.95')
+    """
+    return f"D{hint[1:]}" if hint.startswith("did you mean ") else f"Hint: {hint}"
 
 
 def _without_login(text: str) -> str:

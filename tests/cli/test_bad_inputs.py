@@ -388,7 +388,7 @@ def bad_53_weights(b: Bench) -> None:
 
 
 def bad_54_impossible_counts(b: Bench) -> None:
-    b.refuses("--counts", "5/4", says=("5 right of 4", "did you mean 4/5?"))
+    b.refuses("--counts", "5/4", says=("5 right of 4", "Did you mean 4/5?"))
     b.refuses("--counts", "-1/4", says=("K/N",))
     b.refuses("--tp", "-1", "--fp", 1, "--fn", 1, says=("--tp", "-1"))
 

@@ -186,7 +186,7 @@ def test_into_a_file(here: Path) -> None:
         (["my_models_for_tests:make_c", B, *DATA], "No 'make_c' in 'my_models_for_tests'; it has Ridge, GaussianNB,"),
         (["my_models_for_tests:number", B, *DATA], "expected an estimator, or a callable that makes one, got int"),
         (["my_models_for_tests:broken", B, *DATA], "works without arguments"),
-        ([A, B, "--data", "train.csv", "--target", "labell", *QUICK], "did you mean 'label'"),
+        ([A, B, "--data", "train.csv", "--target", "labell", *QUICK], "Did you mean 'label'"),
         ([A, B, "--data", "none.csv", "--target", "label"], "none.csv"),
         ([A, B, "--data", "train.csv", "--target", "label"], "--group passage keeps its items together"),
         ([A, B, "--data", "train.csv", "--target", "label", "--group", "none"], "Cannot read a feature 'passage' as a number"),

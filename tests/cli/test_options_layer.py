@@ -93,12 +93,12 @@ def test_a_flag_and_its_other_spelling_are_one_option(ask: Asked) -> None:
 
 @pytest.mark.parametrize(("word", "meant"), [("mesure", "measure"), ("chekc", "check"), ("referneces", "references")])
 def test_a_misspelled_command_gets_the_nearest(ask: Asked, word: str, meant: str) -> None:
-    assert f"did you mean {meant}?" in ask(word, "a.csv")[2]
+    assert f"Did you mean {meant}?" in ask(word, "a.csv")[2]
 
 
 def test_a_misspelled_command_of_a_group_too(ask: Asked) -> None:
-    assert "did you mean detect?" in ask("plan", "detct")[2]
-    assert "did you mean lint?" in ask("references", "lnt")[2]
+    assert "Did you mean detect?" in ask("plan", "detct")[2]
+    assert "Did you mean lint?" in ask("references", "lnt")[2]
 
 
 # ---- keywords of Python ------------------------------------------------------------------------------------------------------
@@ -124,12 +124,12 @@ def test_an_unknown_keyword_is_refused_with_the_nearest(verb: Any) -> None:
         if wrong in inspect.signature(verb).parameters or wrong in SOURCE_KEYWORDS:
             continue
         needed = {"task": "t", "model": "m"} if verb in (sy.check, sy.record) else {}
-        with pytest.raises(UsageError, match=rf"Unknown argument '{wrong}' of {verb.__name__}.*did you mean {name}\?"):
+        with pytest.raises(UsageError, match=rf"Unknown argument '{wrong}' of {verb.__name__}.*Did you mean {name}\?"):
             verb(*VERBS[verb], **needed, **{wrong: 1})
 
 
 def test_a_bare_value_with_a_misspelled_theta_is_no_pass() -> None:
-    with pytest.raises(UsageError, match=r"did you mean theta\?"):
+    with pytest.raises(UsageError, match=r"Did you mean theta\?"):
         sy.check(value=0.79, task="t", model="m", tetha=0.01)
 
 

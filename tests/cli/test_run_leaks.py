@@ -191,7 +191,7 @@ def test_the_key_in_the_place_of_the_variables_name_is_not_shown(steelyard: Comm
 
 def test_a_misspelt_variable_is_named(steelyard: Command) -> None:
     answer = steelyard("run", "sums.toml", "--model", "openai:m", "--base-url", "http://127.0.0.1:9", "--key-env", "OPENAI_API_KYE")
-    assert "did you mean OPENAI_API_KEY?" in answer.err
+    assert "Did you mean OPENAI_API_KEY?" in answer.err
 
 
 @pytest.mark.parametrize("key", ["x", "EMPTY", "token", "1", "sk-test"])

@@ -171,9 +171,10 @@ def test_an_error_is_advice(name: str, tmp_path: Path) -> None:
     error = caught.value
     assert error.got or error.need or error.hint
     text, sentence = str(error), error.sentence
-    assert text == (f"{sentence} Hint: {error.hint}" if error.hint else sentence)
+    advice = f"D{error.hint[1:]}" if error.hint.startswith("did you mean") else f"Hint: {error.hint}"
+    assert text == (f"{sentence} {advice}" if error.hint else sentence)
     first = sentence.split()[0]
-    named = first[0] in "'0123456789" or re.match("[a-z_]+=", first) or find(first) is not None
+    named = first[0] in "'0123456789" or re.match("[a-z_]+=", first) or re.match("[a-z_]+ must be ", sentence) or find(first) is not None
     assert first[0].isupper() or named, "a sentence begins with a capital, a number, or the name of a file, a parameter or a metric"
     assert sentence.endswith((".", "?"))
     assert not error.hint.endswith("."), "a hint may end with what is to be typed"

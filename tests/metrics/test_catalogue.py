@@ -54,5 +54,5 @@ def test_refuses(name: str) -> None:
 
 @pytest.mark.parametrize(("wrong", "meant"), [("accurcy", "accuracy"), ("F1", "f1"), ("macro_f", "f1"), ("precison", "precision")])
 def test_suggests(wrong: str, meant: str) -> None:
-    with pytest.raises(sy.UsageError, match=f"did you mean {meant}"):
+    with pytest.raises(sy.UsageError, match=f"Did you mean {meant}"):
         parse(wrong)

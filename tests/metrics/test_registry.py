@@ -136,7 +136,7 @@ def test_the_command_and_its_json_know_it(case: dict[str, Any]) -> None:
     (row,) = json.loads(answer.stdout)["metrics"]
     assert (row["metric"], row["estimate"]) == (metric.name, pytest.approx(by_hand(run, metric)))
     wrong = CliRunner().invoke(steelyard, ["measure", "a.csv", "--metric", metric.name[:-1]])
-    assert f"did you mean {metric.name}?" in str(wrong.exception)
+    assert f"Did you mean {metric.name}?" in str(wrong.exception)
 
 
 def test_the_shell_completes_it_and_the_page_of_names_has_it(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,6 +144,7 @@ def test_the_shell_completes_it_and_the_page_of_names_has_it(case: dict[str, Any
     offered = dict(NAMES["--metric"]("measure"))
     assert offered[metric.name] == metric.says
     assert (f"macro_{metric.name}" in offered) == (metric is MISSED)
+    assert f" {metric.name}" in " ".join(CliRunner().invoke(steelyard, ["measure", "--help"]).stdout.split()), "help of --metric lists it"
     pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
     import textbook

@@ -388,7 +388,7 @@ def test_a_text_where_a_mapping_is_needed_is_refused(spec: Any) -> None:
 def test_an_unknown_option_is_refused_before_the_model_is_asked() -> None:
     entry("sums", "accuracy: 0.9")
     model = Model()
-    with pytest.raises(UsageError, match=r"Unknown argument 'tetha' of evaluate.*did you mean theta"):
+    with pytest.raises(UsageError, match=r"Unknown argument 'tetha' of evaluate.*Did you mean theta"):
         Sums("m").evaluate(model, tetha=0.5)
     assert model.asked == 0
 

@@ -138,8 +138,8 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
         ("test_no_task", "accuracy: A check needs task."),
         ("test_bad_marker", "accuracy: The marker accuracy takes names only, got 't' without one."),
         ("test_value", "REGRESSION: t, number"),
-        ("test_misspelled", "Unknown argument 'tetha' of accuracy.check. Hint: did you mean theta?"),
-        ("test_misspelled_marker", "Unknown argument 'marign' of accuracy.check. Hint: did you mean margin?"),
+        ("test_misspelled", "Unknown argument 'tetha' of accuracy.check. Did you mean theta?"),
+        ("test_misspelled_marker", "Unknown argument 'marign' of accuracy.check. Did you mean margin?"),
         ("test_text_for_a_spec", "Cannot use the spec: expected a mapping of keys to values, got the text 'quant_algo=FP8'"),
     ],
 )

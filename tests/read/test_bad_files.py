@@ -384,7 +384,7 @@ def test_missing_files(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_bytes(GOOD)
     with pytest.raises(
         SourceError,
-        match=r"No such file: '.*result.csv'\. Hint: did you mean '.*results.csv'\?",
+        match=r"No such file: '.*result.csv'\. Did you mean '.*results.csv'\?",
     ):
         open_source(tmp_path / "result.csv", columns={})
     with pytest.raises(SourceError, match=r"No such file: .* \(there is no directory .*\)\."):

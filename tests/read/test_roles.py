@@ -46,7 +46,7 @@ def test_a_given_column_ends_the_ambiguity() -> None:
 def test_an_unknown_column_names_the_nearest() -> None:
     with pytest.raises(
         UsageError,
-        match=r"No column 'answr' for truth=; the columns are 'answer', 'pred'\. Hint: did you mean 'answer'\?",
+        match=r"No column 'answr' for truth=; the columns are 'answer', 'pred'\. Did you mean 'answer'\?",
     ):
         assign(["answer", "pred"], {"truth": "answr"})
     with pytest.raises(UsageError, match=r"No column 'language' for by=; the columns are 'answer'\."):
@@ -83,7 +83,7 @@ def test_given_only_roles() -> None:
         assign(["n"], {"ratio": "n"})
     with pytest.raises(UsageError, match="Unknown argument 'colour'"):
         assign(["n"], {"colour": "n"})
-    with pytest.raises(UsageError, match=r"Unknown argument 'truht': .*did you mean 'truth'\?"):
+    with pytest.raises(UsageError, match=r"Unknown argument 'truht': .*Did you mean 'truth'\?"):
         assign(["n"], {"truht": "n"})
     with pytest.raises(UsageError, match=r"The column 'label' is both truth and prediction\."):
         assign(["label"], {"truth": "label", "prediction": "label"})

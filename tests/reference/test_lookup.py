@@ -79,7 +79,7 @@ def test_null_and_defaults_are_absent(absent: dict[str, Any]) -> None:
 
 
 def test_unknown_spec_keys_are_errors() -> None:
-    with pytest.raises(UsageError, match="did you mean quant_algo"):
+    with pytest.raises(UsageError, match="Did you mean quant_algo"):
         find_entry([entry(2)], "m", {"quant_alg": "FP8"})
     with pytest.raises(UsageError, match="spec_keys in steelyard"):
         find_entry([entry(2)], "m", {"hardware": "h20"})

@@ -112,8 +112,8 @@ WRONG = {
     "an empty entry": ("m:\n  - {}\n", 2, "neither a value nor a threshold"),
     "no value": ("m:\n  - accuracy: 1\n  - dtype: x\n", 3, "neither a value nor a threshold"),
     "two values": ("m:\n  - accuracy: 1\n    wer: 2\n", 3, "two values, accuracy in line 2 and wer"),
-    "a slip in the value": ("m:\n  - acuracy: 1\n", 2, "did you mean accuracy?"),
-    "a slip in a spec key": ("m:\n  - accuracy: 1\n    quant_alg: FP8\n", 3, "did you mean quant_algo?"),
+    "a slip in the value": ("m:\n  - acuracy: 1\n", 2, "Did you mean accuracy?"),
+    "a slip in a spec key": ("m:\n  - accuracy: 1\n    quant_alg: FP8\n", 3, "Did you mean quant_algo?"),
     "a spec key of another task": ("m:\n  - accuracy: 1\n    hardware: h20\n", 3, "spec_keys in steelyard.toml"),
     "text as value": ("m:\n  - accuracy: high\n", 2, "accuracy has to be a number, not 'high'"),
     "nothing as value": ("m:\n  - accuracy:\n", 2, "accuracy is empty; it has to be a number"),
@@ -127,7 +127,7 @@ WRONG = {
     "beta": ("m:\n  - accuracy: 1\n    beta: 0\n", 3, "between 0 and 1"),
     "theta": ("m:\n  - accuracy: 1\n    theta: 0\n", 3, "above 0"),
     "margin": ("m:\n  - accuracy: 1\n    margin: -2\n", 3, "margin has to be 0 or more, not -2"),
-    "scale": ("m:\n  - accuracy: 1\n    scale: percents\n", 3, "did you mean percent?"),
+    "scale": ("m:\n  - accuracy: 1\n    scale: percents\n", 3, "Did you mean percent?"),
     "direction": ("m:\n  - accuracy: 1\n    higher_is_better: yes\n", 3, "true or false"),
     "spec list": ("m:\n  - accuracy: 1\n    dtype: [a]\n", 3, "dtype has to be a single value, not a list"),
     "protocol": ("m:\n  - accuracy: 1\n    protocol: x\n", 3, "protocol has to be a mapping"),
@@ -498,7 +498,7 @@ def test_a_key_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_entry(file, replace(entry, witnesses=4), replace=entry) == "m:\n  - accuracy: 74.2\n    witnesses: 4\n"
     with pytest.raises(SourceError, match="witnesses"):
         read("m:\n  - accuracy: 74.2\n    witnesses: many\n")
-    with pytest.raises(SourceError, match="did you mean witnesses"):
+    with pytest.raises(SourceError, match="Did you mean witnesses"):
         read("m:\n  - accuracy: 74.2\n    witneses: 3\n")
 
 

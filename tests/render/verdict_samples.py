@@ -114,7 +114,7 @@ PAIRED = Verdict(
     test=tested("mcnemar-midp", 3.21e-05),
     flips={"both": 970, "baseline_only": 40, "candidate_only": 11, "neither": 298},
     conclusion="0.743745 is 0.02199 below the reference 0.765732 (p < 0.0001): worse.",
-    claim="the difference is exact on these items; p and bounds are for new items of this kind",
+    claim="p and bounds are for new items of this kind",
     changed_items=(
         {"id": "gsm8k-test-0017", "change": "lost", "truth": "42", "baseline": "42", "candidate": "24"},
         {"id": "gsm8k-test-0093", "change": "gained", "truth": "7", "baseline": "8", "candidate": "7"},
@@ -148,7 +148,7 @@ UNSURE = Verdict(
     needed={"items": 13603, "more": 13403, "why": "to rule out 0.005 with power 0.8 if 0.055 of the items differ between healthy runs"},
     conclusion="0.88 is 0.005 below the reference 0.885 (p = 0.387): not shown to be worse, but a drop of 0.005 is not ruled out "
     "(up to 0.0341 is possible).",
-    claim="the difference is exact on these items; p and bounds are for new items of this kind",
+    claim="p and bounds are for new items of this kind",
     changed_items=({"id": "row 3", "change": "lost", "truth": None, "baseline": 1.0, "candidate": 0.0},),
 )
 LOWER_IS_BETTER = Verdict(

@@ -93,7 +93,7 @@ def test_refuses(make: Any, message: str) -> None:
 
 
 def test_swapped_numbers_get_a_hint() -> None:
-    with pytest.raises(sy.UsageError, match="did you mean 12/40"):
+    with pytest.raises(sy.UsageError, match="Did you mean 12/40"):
         Counts.of(40, 12)
 
 

@@ -38,7 +38,7 @@ class BisectGroup(CommandGroup):
 @click.argument("commits", metavar="GOOD..BAD")
 @click.argument("command", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def bisect(commits: str, command: tuple[str, ...], given: Given) -> None:
-    """Find the commit that made it worse, by asking only the items that tell.
+    """Find the commit that made the model worse, by asking only the items that can show it.
 
     The runs of both ends come from the history by their commit, or from --good-run and --bad-run. CMD is run in a temporary
     checkout of a commit, on the items whose ids are in the file $STEELYARD_ITEMS (one a line; as a JSON list in

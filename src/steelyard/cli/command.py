@@ -28,7 +28,7 @@ from click.types import StringParamType
 from steelyard.did_you_mean import nearest
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.late_pattern import late_pattern
-from steelyard.options.option import Option, typed_text
+from steelyard.options.option import Option, refuse_choice, typed_text, unknown_word
 from steelyard.outputs import refuse_overwriting
 from steelyard.redaction import redact
 
@@ -105,7 +105,9 @@ _PARAMETER = late_pattern(
     r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
 )
 
-_REFUSED = late_pattern(r"^(cannot use )([a-z_]+)(?=: )", re.IGNORECASE)  # the parameter that could not be what it was
+_REFUSED = late_pattern(
+    r"^(cannot use (?=[a-z_]+: )|(?=[a-z_]+ must be ))([a-z_]+)", re.IGNORECASE
+)  # the parameter that could not be what it was
 
 
 def in_flags(sentence: str, command: click.Command) -> str:
@@ -425,8 +427,19 @@ def _as_python(option: Option, typed: Any) -> Any:
     return (typed[0] if len(typed) == 1 else list(typed)) if option.repeat else typed
 
 
-class RegistryChoice(click.Choice[str]):
-    """A choice among the names of a catalogue, which is read when a value is given or help is shown, not before."""
+class WordChoice(click.Choice[str]):
+    """A choice that is refused in the words of Python, with the flag that was typed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        words = tuple(self.choices)
+        if value not in words:
+            flag = max(param.opts, key=len) if param is not None else "the choice"
+            raise unknown_word(flag, str(value), words, flag.lstrip("-").replace("-", " "))
+        return str(value)
+
+
+class DeclaredChoice(WordChoice):
+    """A choice among the words of an option. Those of a catalogue are read when a value is given or help is shown, not before."""
 
     def __init__(self, declared: Option) -> None:
         self.declared = declared
@@ -436,8 +449,12 @@ class RegistryChoice(click.Choice[str]):
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.declared.names
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        refuse_choice(self.declared, value, flag_of(self.declared))
+        return str(value)
 
-class FormatChoice(click.Choice[str]):
+
+class FormatChoice(WordChoice):
     """A choice among the formats of answers, which are looked up when one is given or help is shown, not before."""
 
     def __init__(self, answers: str, beside: tuple[str, ...] = ()) -> None:
@@ -476,10 +493,8 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
         given = {"help": option.help, "is_flag": True} | ({"default": None} if "/" in option.flag else {})
     elif option.registry and option.metavar:
         given |= {"cls": RegistryOption, "declared": option}
-    elif option.registry:
-        given |= {"type": RegistryChoice(option)}
-    elif option.choices:
-        given |= {"type": click.Choice(option.choices)}
+    elif option.registry or option.choices:
+        given |= {"type": DeclaredChoice(option)}
     elif option.kind in KINDS:
         given |= {"type": KINDS[option.kind]}
     elif option.kind in READERS:  # a text that is taken apart, whatever its default is

@@ -14,6 +14,7 @@ from typing import NoReturn
 import click
 
 from steelyard.cli.command import LazyGroup
+from steelyard.did_you_mean import nearest
 from steelyard.errors import SteelyardError
 from steelyard.redaction import redact
 from steelyard.version import __version__
@@ -21,7 +22,7 @@ from steelyard.version import __version__
 COMMANDS = {
     "measure": "how good is it, and how sure are we?",
     "compare": "is one better than the other? (three or more: a leaderboard)",
-    "rank": "which of three or more systems are better than which?",
+    "rank": "rank three or more systems",
     "audit": "what can published scores show?",
     "split": "split data into train, dev and test; check that they share nothing",
     "learners": "is one learning algorithm better? (cross-validation)",
@@ -171,6 +172,11 @@ def _told(message: str, code: int, arguments: list[str]) -> int:
 def _usage_message(mistake: click.ClickException) -> str:
     text = _one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)
+    if isinstance(mistake, click.NoSuchOption) and context is not None:
+        known = [flag for param in context.command.get_params(context) for flag in (*param.opts, *param.secondary_opts) if flag[:2] == "--"]
+        text = f"No such option {_one_line(mistake.option_name)}."
+        if near := nearest(mistake.option_name, known):
+            return f"error: {text} Did you mean {near}?"
     where = f" Hint: {context.command_path} --help" if context is not None else ""
     return f"error: {text}{where}"
 

@@ -1,4 +1,4 @@
-"""`steelyard rank`: which of three systems or more are better than which?"""
+"""`steelyard rank`: rank three or more systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.options.rank import OPTIONS
 @verb_command(OPTIONS)
 @click.argument("sources", type=INPUT, nargs=-1, required=True)
 def rank(sources: tuple[str, ...], given: Given) -> None:
-    """Which of three systems or more are better than which? A leaderboard: tiers that cannot be told apart, and every pair.
+    """Rank three or more systems: tiers of systems that cannot be told apart, and a comparison of every pair.
 
     SOURCES are three or more runs on the same items (or one long source with a model column), as for measure. Items are
     paired by id.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import UsageError
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
 from steelyard.estimate.row import known, make_row, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
@@ -20,6 +19,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.proportions import Proportion
 from steelyard.metrics.sums import QUOTIENT, SumStatistic, of_margins
 from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import not_offered
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import TableTally
@@ -59,7 +59,7 @@ def grouped_row(
     method = settings.interval or ("wilson" if proportion is not None else "delta")
     allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
     if method not in allowed:
-        raise UsageError(f"cannot use the interval {method!r} for {metric.name} of {tally.kind}", need=f"one of {', '.join(allowed)}")
+        raise not_offered("interval", method, f"{metric.name} of {tally.kind}", allowed)
     if enough and proportion is not None and tally.kind == "groups":
         enough = _enough_of(proportion, units, classes, name, warnings)
     if not enough:

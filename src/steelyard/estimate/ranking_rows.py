@@ -21,6 +21,7 @@ from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.ranking import RankCorrelation, RankingMetric
 from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import not_offered
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
@@ -78,7 +79,7 @@ def ranking_ends(
     rule, plain, *_ = metric.intervals
     method = settings.interval or rule
     if method not in metric.intervals:
-        raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(metric.intervals)}")
+        raise not_offered("interval", method, metric.name, metric.intervals)
     outside = tail(settings.confidence_level, settings.side)
     area = or_none(lambda: VARIANCES[plain][1](table))
     if area is None:
@@ -169,8 +170,8 @@ def _correlation_row(metric: RankCorrelation, sample: Sample, settings: MeasureO
     if math.isnan(value):
         warnings.add(f"{metric.name} is undefined: {metric.undefined}")
         return _plain(metric, None, items.n, None, settings)
-    if settings.interval not in (None, *metric.intervals):
-        raise UsageError(f"cannot use the interval {settings.interval!r} for {metric.name}", need=", ".join(metric.intervals))
+    if settings.interval is not None and settings.interval not in metric.intervals:
+        raise not_offered("interval", settings.interval, metric.name, metric.intervals)
     found = attempt(lambda: infer_ranking.spearman_interval(value, items.n, settings.confidence_level, settings.side))
     if isinstance(found, Degenerate):
         warnings.add(none_given(found, name=metric.name))

@@ -19,6 +19,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import not_offered
 from steelyard.read.logs.log import Log
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
@@ -66,7 +67,7 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions, warning
     offered = ("wilson", "t") if binary else ("t",)
     method = settings.interval or offered[0]
     if method not in offered:
-        raise UsageError(f"cannot use the interval {method!r} for {metric.name} over strata", need=f"one of {', '.join(offered)}")
+        raise not_offered("interval", method, f"{metric.name} over strata", offered)
     interval = None
     if method == "wilson" or found.error > 0:
         low, high = (found.wilson if method == "wilson" else found.student)(settings.confidence_level, settings.side)
@@ -109,7 +110,7 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
     found.own, found.means = None, None  # by `measure`, which knows the strata
     found.note(strata=gap.strata, weights="alike" if items.alike else "size")
     if asked.interval not in (None, "t") and items.alike:
-        raise UsageError(f"cannot use the interval {asked.interval!r} for {metric.name} over strata", need="t")
+        raise not_offered("interval", asked.interval, f"{metric.name} over strata", ["t"])
     if gap.error > 0 and asked.interval in (None, "t"):
         found.interval = interval_of(asked, *gap.student(asked.level, asked.side), "t", *_reach(a, b))
         found.error = gap.error
@@ -125,7 +126,7 @@ def _reach(a: Any, b: Any) -> tuple[float | None, float | None]:
 
 def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: CompareOptions, warnings: Warnings) -> None:
     if asked.test not in (None, "sign-flip"):
-        raise UsageError(f"cannot use the test {asked.test!r} for {metric.name} over strata that count alike", need="sign-flip")
+        raise not_offered("test", asked.test, f"{metric.name} over strata that count alike", ["sign-flip"])
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
     told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
     details = TestDetails(exact=told.exact, method=told.method, draws=asked.own.draws if told.draws else None)

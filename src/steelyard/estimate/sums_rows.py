@@ -21,6 +21,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
 from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import not_offered
 from steelyard.results.base import Warnings
 from steelyard.results.details import RowDetails
 from steelyard.results.measurement import Interval, Row
@@ -279,7 +280,7 @@ def sums_ends(
     allowed = offered_for_sums(metric, bounds, kind)
     method = settings.interval or _default(metric, sums, bounds, warnings, kind)
     if method not in allowed:
-        raise UsageError(f"cannot use the interval {method!r} for {metric.name}", need=f"one of {', '.join(allowed)}")
+        raise not_offered("interval", method, metric.name, allowed)
     level, side = settings.confidence_level, settings.side
 
     def by_method() -> Ends:

@@ -15,6 +15,7 @@ from steelyard.metrics.base import Metric
 from steelyard.metrics.labels import LabelMetric
 from steelyard.metrics.proportions import Proportion
 from steelyard.options.measure import MeasureOptions
+from steelyard.options.option import not_offered
 from steelyard.results.base import Warnings
 from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, Counts, TableTally
@@ -98,11 +99,8 @@ def _interval(
     method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
     name = row_name(metric, counts, label)
     if method not in offered(metric, proportion):
-        raise UsageError(
-            f"cannot use the interval {method!r} for {metric.name}",
-            need=f"one of {', '.join(offered(metric, proportion))}",
-            hint="name the metrics you mean with metric= if the method suits only some of them",
-        )
+        hint = "name the metrics you mean with metric= if the method suits only some of them"
+        raise not_offered("interval", method, metric.name, offered(metric, proportion), hint)
     level, side = settings.confidence_level, settings.side
     if method in ("bayes", "hdi"):
         return _bayes(metric, label, counts, settings, warnings, method)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.metrics.ranking import midranks
+from steelyard.options.option import unknown_word
 
 FloatArray = npt.NDArray[np.float64]
 CORRECTIONS = ("holm", "bh", "bonferroni", "none")
@@ -27,7 +28,7 @@ def adjust(p_values: Sequence[float], method: str = "holm") -> list[float]:
     [0.03, 0.06, 0.06, 0.02]
     """
     if method not in CORRECTIONS:
-        raise UsageError(f"cannot use the correction {method!r}", need=f"one of {', '.join(CORRECTIONS)}")
+        raise unknown_word("correction", method, tuple(CORRECTIONS))
     p = np.asarray(p_values, float)
     m = len(p)
     if not np.all((p >= 0) & (p <= 1)):  # also catches NaN

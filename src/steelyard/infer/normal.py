@@ -6,7 +6,7 @@ import math
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from steelyard.errors import UsageError
+from steelyard.options.option import unknown_word
 
 if TYPE_CHECKING:
     from statistics import NormalDist
@@ -145,7 +145,7 @@ def tail(confidence_level: float, side: str) -> float:
     (0.025, 0.05)
     """
     if side not in SIDES:
-        raise UsageError(f"cannot use the side {side!r}", need=f"one of {', '.join(SIDES)}")
+        raise unknown_word("side", side, SIDES)
     rest = 1 - confidence_level
     return rest / 2 if side == "two" else rest
 

@@ -113,6 +113,15 @@ class Metric:
         """The name in lists of metrics, with a number where it needs one."""
         return self.example or self.base
 
+    @property
+    def computed_from(self) -> str:
+        """What a row must hold, in a word: the heading under which it is listed."""
+        if self.family == "repeats":
+            return "repeats"
+        if self.numeric or self.of_ratio or self.of_probabilities:
+            return "numbers" if self.numeric else "two columns" if self.of_ratio else "probabilities"
+        return "scores" if self.needs == ("score",) else "labels"
+
     def averaged(self, average: str, text: str) -> Self:
         """The same with an average over classes; refused where there are none. text: as it was written."""
         if not self.of_class:

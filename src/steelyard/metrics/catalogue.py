@@ -18,6 +18,14 @@ AVERAGES = ("macro", "micro", "weighted")
 CATALOGUE: dict[str, Metric] = {metric.base: metric for metric in (*LABELS, *SUMS, *RANKING, *REPEATS)}
 
 
+def names_by_data() -> dict[str, list[str]]:
+    """The names of all metrics, by what they are computed from, as a list shows them."""
+    found: dict[str, list[str]] = {}
+    for metric in CATALOGUE.values():
+        found.setdefault(metric.computed_from, []).append(metric.shown)
+    return found
+
+
 def find(name: str) -> Metric | None:
     """The metric of a name; None for a name that only somebody else's suite knows."""
     try:

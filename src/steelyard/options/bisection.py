@@ -10,7 +10,7 @@ WHOLE_RUNS = Option(
     name="whole_runs",
     choices=("auto", "never", "always"),
     default="auto",
-    help="Search with whole runs, which costs far more calls: if the loss does not come back on the telling items, never, or always.",
+    help="Search with whole runs, which costs far more calls; auto does so only if the loss does not show on the telling items.",
 )
 _SEARCH = (
     Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),
@@ -18,13 +18,13 @@ _SEARCH = (
     Option(
         name="log",
         metavar="PATTERN",
-        help="Log that the command writes, below its checkout.  [default: whatever it writes into the folder $STEELYARD_OUT]",
+        help="Log file that the command writes, relative to its checkout.  [default: what it writes to the folder $STEELYARD_OUT]",
     ),
     Option(
         name="metric",
         metavar="NAME",
         takes="metric",
-        help="Metric of an item.  [default: accuracy, or the mean of scores; of past runs theirs]",
+        help="Metric of an item.  [default: the past runs' metric, else accuracy or the mean score]",
     ),
     Option(
         name="higher_is_better",

@@ -31,7 +31,7 @@ OPTIONS = (
         help="Only claims with this text in their name, or matching a pattern with *. Repeat.",
     ),
     Option(name="seed", type=int, least=0, help="Random seed of the simulations.  [default: 0]"),
-    Option(name="nightly", switch=True, help="Use today's date (UTC) as the seed, so every night tries other data."),
+    Option(name="nightly", switch=True, help="Use today's date (UTC) as the seed, so that each night tries different data."),
     Option(
         name="jobs", type=int, least=1, help="Number of processes.  [default: one per core]", python="Number of processes.  [default: 1]"
     ),

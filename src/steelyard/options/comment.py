@@ -8,7 +8,7 @@ OPTIONS = (
     Option(
         name="key",
         metavar="NAME",
-        help="Name of the comment: each key has one on a pull request.  [default: workflow and job, or 'default']",
+        help="Name of this comment; a pull request has one comment per key.  [default: workflow and job, or 'default']",
     ),
     Option(name="pull_request", type=int, least=1, metavar="NUMBER", help="Pull request or merge request.  [default: from CI variables]"),
     Option(

@@ -16,13 +16,16 @@ from steelyard.options.option import (
     LABELS,
     LIMITS,
     MEMORY,
+    OF_DIFFERENCES,
     POSITIVE,
     PRIOR_SCALE,
     RATIO,
+    TESTS,
     UNMATCHED,
     Option,
     check_choices,
     checked_if_given,
+    not_offered,
 )
 from steelyard.tally.pairs import TWO_SYSTEMS, Sides
 
@@ -59,7 +62,9 @@ OPTIONS = (
         name="metric",
         metavar="NAME",
         takes="metric",
-        help="What to compare.  [default: accuracy, or mean for scores, auc for probabilities]",
+        help="What to compare; `steelyard measure --help` lists the metrics."
+        "  [default: accuracy, or mean for scores, auc for probabilities]",
+        python="What to compare, a metric of `measure`.  [default: accuracy, or mean for scores, auc for probabilities]",
     ),
     POSITIVE,
     LABELS,
@@ -95,13 +100,14 @@ OPTIONS = (
     Option(
         name="interval",
         metavar="METHOD",
-        registry="steelyard.estimate.interval_names:intervals_of_differences",
+        noun="interval method",
+        registry=OF_DIFFERENCES,
         help="Interval method.  [default: the best for the metric]",
     ),
     Option(
         name="test",
         metavar="METHOD",
-        registry="steelyard.estimate.difference_tests:TESTS",
+        registry=TESTS,
         help="Test of the difference.  [default: the best for the metric]",
     ),
     ALTERNATIVE,
@@ -153,7 +159,7 @@ class CompareOptions:
         if asked is None:
             return offered[0]
         if asked not in offered:
-            raise UsageError(f"cannot use the {kind} {asked!r} for {subject}", need=f"one of {', '.join(offered)}")
+            raise not_offered(kind, asked, subject, offered)
         return asked
 
 

@@ -14,7 +14,7 @@ READ = Option(
     help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
 )
 LIMIT = Option(name="limit", type=int, takes="whole number", default=50, help="Runs per page.")
-EXPERIMENT = Option(name="experiment", metavar="NAME", default="steelyard", help="Experiment of MLflow, made if it is not there.")
+EXPERIMENT = Option(name="experiment", metavar="NAME", default="steelyard", help="MLflow experiment; created if it does not exist.")
 
 OPTIONS = (
     READ,
@@ -72,8 +72,8 @@ USED = {  # the options that each of them uses; any other would be passed over
 
 IMPORT = (
     replace(READ, help="Database to add to: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"),
-    Option(name="task", metavar="NAME", help="Task of all reports.  [default: the dataset that is named before each]"),
-    Option(name="model", metavar="NAME", help="Model of all reports.  [default: the test that printed each]"),
+    Option(name="task", metavar="NAME", help="Task of all reports.  [default: the dataset named before each report]"),
+    Option(name="model", metavar="NAME", help="Model of all reports.  [default: the test that printed the report]"),
     CONFIG,
 )
 
@@ -94,38 +94,38 @@ SIMULATE = (
     Option(
         name="suite",
         kind="file",
-        help="A suite file: its stored runs are taken for nights, to try a budget before it has one.  [default: nights of a series]",
+        help="Suite file whose stored runs to use as nights, to try a budget before it has one.  [default: nights of a series]",
     ),
-    Option(name="task", metavar="NAME", help="Take the stored runs of this task for nights; with a suite, only this task of it."),
-    Option(name="model", metavar="NAME", help="Take the stored runs of this model for nights; with a suite, only this model of it."),
+    Option(name="task", metavar="NAME", help="Use the stored runs of this task as nights; with --suite, only this task of it."),
+    Option(name="model", metavar="NAME", help="Use the stored runs of this model as nights; with --suite, only this model of it."),
     Option(
         name="false_alarms",
         type=float,
         metavar="RATE",
         repeat=True,
-        help="False alarms a year to try. Repeatable.  [default: 0.1, 1, 4 and 12]",
+        help="False alarms per year to try. Repeatable.  [default: 0.1, 1, 4 and 12]",
     ),
-    Option(name="runs_per_year", type=float, help="Nights a year.  [default: as the suite says]"),
+    Option(name="runs_per_year", type=float, help="Nights per year.  [default: from the suite]"),
     Option(
         name="target",
         choices=("items", "runs"),
-        help="What a regression is about: new items of this kind, or these very items.  [default: as the suite says]",
+        help="Generalize to new items of this kind, or only to new runs on these same items.  [default: from the suite]",
     ),
     Option(name="nights", type=int, least=1, help="Count only the newest nights; earlier ones are their baseline.  [default: all]"),
     Option(
         name="directory",
         metavar="DIR",
         takes="path",
-        help="With a suite, task or model: where the references are.  [default: from steelyard.toml]",
+        help="With --suite, --task or --model: directory of the references.  [default: from steelyard.toml]",
     ),
     CONFIG,
 )
 
 ACK = (
     Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
-    Option(name="accept", switch=True, help="The change is intended: nights are compared with it from now on."),
-    Option(name="fixed", switch=True, help="The cause is gone: nights are compared with those before it again."),
-    Option(name="reason", metavar="TEXT", help="Why, in a sentence; it is stored."),
+    Option(name="accept", switch=True, help="The change is intended: compare later nights with it."),
+    Option(name="fixed", switch=True, help="The cause is fixed: compare later nights with those before the regression again."),
+    Option(name="reason", metavar="TEXT", help="Why, in one sentence; stored in the history."),
     replace(READ, help="Database of the nights: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]"),
     CONFIG,
 )

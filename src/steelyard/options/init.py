@@ -16,7 +16,8 @@ OPTIONS = (
     Option(
         name="preset",
         metavar="NAME",
-        help="Write the task file of a ready-made task instead, to be changed: "
-        "cnn_dailymail, gpqa_diamond, gsm8k, json_mode_eval, mmlu, perplexity.",
+        takes="text",
+        registry="steelyard.evaluate.task.presets:preset_names",
+        help="Write the task file of a ready-made task instead, for you to change.",
     ),
 )

@@ -36,7 +36,7 @@ OPTIONS = (
         metavar="NAME",
         takes="metric",
         default="accuracy",
-        help="accuracy, macro_f1, f1, mcc, kappa, auc, brier ...; for numeric targets mae, rmse, r2, spearman.",
+        help="Metric to compare by: accuracy, macro_f1, mcc, auc, brier ...; for numeric targets mae, rmse, r2, spearman.",
     ),
     POSITIVE,
     Option(name="method", choices=METHODS, default=METHODS[0], help="How to split the items and test the difference."),

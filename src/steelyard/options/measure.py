@@ -17,6 +17,7 @@ from steelyard.options.option import (
     LOG_CHOICES,
     MEMORY,
     MISSING,
+    OF_ONE,
     POSITIVE,
     PRIOR,
     RATIO,
@@ -41,10 +42,12 @@ OPTIONS = (
     Option(
         name="metric",
         kind="list",
+        takes="names",
         metavar="NAME",
         repeat=True,
-        help="What to measure: accuracy, macro_f1, each_recall, fbeta:2, mcc, mean, auc, pass@5 ... Repeat or join by "
-        "commas.  [default: depends on the columns]",
+        registry="steelyard.metrics.catalogue:names_by_data",
+        help="What to measure, such as accuracy, macro_f1 (also micro_, weighted_) or each_recall (every class). Repeat or join by commas."
+        "  [default: depends on the columns]",
     ),
     POSITIVE,
     LABELS,
@@ -66,14 +69,15 @@ OPTIONS = (
     Option(
         name="interval",
         metavar="METHOD",
-        registry="steelyard.estimate.interval_names:intervals",
+        noun="interval method",
+        registry=OF_ONE,
         help="Interval method.  [default: the best for each metric]",
     ),
     Option(
         name="at_least",
         type=float,
         metavar="VALUE",
-        help="Also say how probable it is that the metric is at least VALUE; takes the interval bayes, or hdi if asked for.",
+        help="Also report the probability that the metric is at least VALUE; the interval is then bayes, or hdi if you ask for it.",
     ),
     Option(
         name="about",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache, wraps
 from typing import Any, TypeVar
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import FEW, either, nearest, refused_choice
 from steelyard.errors import UsageError, in_short, with_article
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
@@ -32,7 +32,7 @@ class Option:
     they are free (`--task` of a log, where no reference has a task). kind: input, output, output_directory, file, path or
     directory, for what names one of those; list, pairs, pairs_or_none, shares, seed, fraction, drop, numbers or prices, for a text that
     is taken apart. least, most: the smallest and largest whole number. variable: the one of the environment that is read where nothing
-    is typed. turns_off: the parameter of Python that this switch makes False. registry:
+    is typed. turns_off: the parameter of Python that this switch makes False. noun: what its names are names of. registry:
     "module:NAME" of the catalogue whose names may be given; it is read when somebody asks which they are, so that what is added
     there is in the help, and nothing is loaded for it. python: its sentence in Python,
     where that is another. unset: what it means there to leave it out, where help has no word of the default. flag: how it is typed,
@@ -48,6 +48,7 @@ class Option:
     metavar: str | None = None
     type: type[int] | type[float] | None = None
     choices: tuple[str, ...] = ()
+    noun: str = ""
     registry: str = ""
     default: Any = None
     pair: bool = False
@@ -78,23 +79,16 @@ class Option:
     @property
     def names(self) -> tuple[str, ...]:
         """What may be given, where that is a choice."""
-        found = self._catalogue()
-        return tuple(dict.fromkeys(name for names in found.values() for name in names))
+        return _names_in(self.registry) if self.registry else self.choices
 
     def _catalogue(self) -> Mapping[str, Iterable[str]]:
         """What may be given, by what it is for; most have one list for everything."""
-        if not self.registry:
-            return {"": self.choices}
-        from importlib import import_module
-
-        module, _, name = self.registry.partition(":")
-        found = getattr(import_module(module), name)
-        listed = found() if callable(found) else found
-        return listed if callable(found) and isinstance(listed, Mapping) else {"": listed}
+        return _read(self.registry) if self.registry else {"": self.choices}
 
     def _names_told(self) -> str:
         lists = {use: ", ".join(names) for use, names in self._catalogue().items()}
-        return f"One of {lists['']}." if "" in lists else f"{'; '.join(f'{use}: {names}' for use, names in lists.items())}."
+        told = f"one of {lists['']}." if "" in lists else f"{'; '.join(f'{use}: {names}' for use, names in lists.items())}."
+        return f"{told[:1].upper()}{told[1:]}"
 
     @property
     def taken(self) -> str:
@@ -128,6 +122,30 @@ class Option:
             ]
         )
 
+
+def _read(registry: str) -> Mapping[str, Iterable[str]]:
+    """The names of a catalogue, "module:NAME", by what they are for."""
+    from importlib import import_module
+
+    module, _, name = registry.partition(":")
+    found = getattr(import_module(module), name)
+    listed = found() if callable(found) else found
+    return listed if callable(found) and isinstance(listed, Mapping) else {"": listed}
+
+
+def _names_in(registry: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in _read(registry).values() for name in names))
+
+
+OF_ONE = "steelyard.estimate.interval_names:intervals"
+OF_DIFFERENCES = "steelyard.estimate.interval_names:intervals_of_differences"
+TESTS = "steelyard.estimate.difference_tests:TESTS"
+# What a name of each catalogue is, which verb takes it and as what: for one who gives it to another.
+BELONGS = {
+    OF_DIFFERENCES: ("an interval for differences", "compare", "interval"),
+    OF_ONE: ("an interval for one system", "measure", "interval"),
+    TESTS: ("a test of a difference", "compare", "test"),
+}
 
 # Which column plays which part.
 COLUMNS = tuple(Option(name=name, help=role.says, metavar="COLUMN", flag=role.flag, takes="column") for name, role in ROLES.items())
@@ -185,13 +203,14 @@ NIGHT = (
         name="series",
         elsewhere="check_suite.series",
         metavar="NAME",
-        help="With --suite: the series of nights this run belongs to; 'none': it is no night.  [default: budget.series in the suite]",
+        help="With --suite: the series of nights this run belongs to; 'none': do not count this run as a night."
+        "  [default: budget.series in the suite]",
     ),
     Option(
         name="night",
         elsewhere="check_suite.night",
         metavar="ID",
-        help="With --suite: what tells this night from others; the same again is a retry.  [default: the CI run, else the files]",
+        help="With --suite: id of this night; the same id again is a retry.  [default: the CI run, else the files]",
     ),
 )
 DIRECTION = Option(
@@ -318,7 +337,7 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
 
     >>> refuse_unknown({"tetha": 0.01}, ["alpha", "theta"], "check")
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Unknown argument 'tetha' of check. Hint: did you mean theta?
+    steelyard.errors.UsageError: Unknown argument 'tetha' of check. Did you mean theta?
     """
     known = list(known)
     for word in given:
@@ -666,14 +685,44 @@ def ratio_columns(ratio: Any) -> tuple[str, str]:
     return parts[0].strip(), parts[1].strip()
 
 
-def one_of(name: str, value: Any, words: Sequence[str], optional: bool = True) -> None:
-    """A word from a list, or an error that shows the list."""
-    if (isinstance(value, str) and value in words) or (optional and value is None):
+def unknown_word(name: str, value: Any, words: Sequence[str], noun: str = "") -> UsageError:
+    """What is said of a value that is none of the words to choose from. noun: what those are names of.
+
+    >>> print(unknown_word("scale", "percents", ("percent", "fraction", "raw")))
+    scale must be percent, fraction or raw, not 'percents'.
+    """
+    if isinstance(value, str):
+        what, hint = refused_choice(name, value, words, noun)
+    else:
+        allowed = either(words) if len(words) <= FEW else f"the name of {with_article(noun or name)}"
+        what, hint = f"{name} must be {allowed}, not {in_short(value)}.", ""
+    return UsageError(what, got=in_short(value), need=f"one of {', '.join(words)}", hint=hint)
+
+
+def not_offered(kind: str, asked: str, subject: str, offered: Sequence[str], hint: str = "") -> UsageError:
+    """What is said of a method that there is, but not for what is asked about.
+
+    >>> print(not_offered("interval", "t", "auc", ["delong", "bca"]))
+    The interval 't' does not work for auc; use delong or bca.
+    """
+    what = f"The {kind} {asked!r} does not work for {subject}; use {either(offered)}."
+    return UsageError(what, got=repr(asked), need=f"one of {', '.join(offered)}", hint=hint)
+
+
+def refuse_choice(option: Option, value: Any, name: str = "") -> None:
+    """A word must be one of those that an option declares. What another catalogue knows is told to belong there.
+
+    name: how it is typed, where that is not the keyword of Python.
+    """
+    words = option.names
+    if isinstance(value, str) and value in words:
         return
-    need = f"one of {', '.join(words)}"
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"cannot use {name}", got=in_short(value), need=need)
-    raise UsageError(f"cannot use the {name} {value!r}", need=need)
+    if isinstance(value, str) and option.registry:
+        for registry, (what, verb, parameter) in BELONGS.items():
+            if value in _names_in(registry):
+                used = f"use it with {verb}" if parameter == option.name else f"{verb} takes it as its {parameter}"
+                raise UsageError(f"{value} is {what}; {used}.", got=repr(value), need=f"one of {', '.join(words)}")
+    raise unknown_word(name or option.name, value, words, option.noun or option.name.replace("_", " "))
 
 
 def option_named(name: str, options: Iterable[Option]) -> Option:
@@ -686,11 +735,11 @@ def check_choices(options: Iterable[Option], **given: Any) -> None:
 
     >>> check_choices([Option(name="side", choices=("two", "lower", "upper"), default="two", help="")], side="both")
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use the side 'both': expected one of two, lower, upper.
+    steelyard.errors.UsageError: side must be two, lower or upper, not 'both'.
     """
     for option in options:
         if option.name in given and (given[option.name] is not None or option.default is not None):
-            one_of(option.name, given[option.name], option.names, optional=False)
+            refuse_choice(option, given[option.name])
 
 
 def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
@@ -741,7 +790,7 @@ def check_kind(option: Option, name: str, value: Any) -> None:
         for one in () if iter(value) is value else value:  # what can be gone through only once is looked at where it is used
             check_kind(replace(option, repeat=False), name, one)
     elif kind == "choice":
-        one_of(name, value, option.names, optional=False)
+        refuse_choice(option, value, name)
     elif not TAKEN[kind][0](value):
         if kind == "number" and name in CHECKS:
             checked(name, value)  # which knows its range

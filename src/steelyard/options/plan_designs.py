@@ -16,12 +16,12 @@ OPTIONS = (
         help="For scores: standard deviation of an item's difference between two healthy runs; like theta, as a fraction of the range of "
         "scores.",
     ),
-    Option(name="repeats", type=int, metavar="K", help="Answers to each item, on record and for the design with repeats."),
+    Option(name="repeats", type=int, metavar="K", help="Answers per item, in the reference and in the design with repeats."),
     Option(
         name="within",
         type=float,
         metavar="SD",
-        help="Standard deviation between answers to the same item.  [default: all of --discordance is such noise]",
+        help="Standard deviation between answers to the same item.  [default: all of --discordance counts as such noise]",
     ),
     Option(name="alpha", type=float, default=0.05, help="False-alarm rate: share of healthy runs called worse."),
     Option(name="beta", type=float, default=0.2, help="Miss rate: share of real drops of theta that pass."),

@@ -34,7 +34,7 @@ OPTIONS = (
         name="metric",
         metavar="NAME",
         takes="metric",
-        help="Metric of the pilot, such as pass^4 or perplexity.  [default: what its columns give]",
+        help="Metric of the pilot, such as pass^4 or perplexity.  [default: depends on its columns]",
     ),
     Option(
         name="sums", metavar="ABOVE/BELOW", takes="ratio", help="Columns of the pilot: plan for sum(ABOVE)/sum(BELOW), e.g. errors/words."

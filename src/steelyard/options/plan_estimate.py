@@ -8,7 +8,11 @@ INTERVALS = ("bayes", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", 
 
 OPTIONS = (
     Option(
-        name="metric", metavar="NAME", takes="metric", default="accuracy", help="accuracy, error, precision, recall, specificity or f1."
+        name="metric",
+        metavar="NAME",
+        takes="metric",
+        default="accuracy",
+        help="Metric to estimate: accuracy, error, precision, recall, specificity or f1.",
     ),
     Option(
         name="expected",
@@ -24,7 +28,7 @@ OPTIONS = (
     Option(name="width", type=float, metavar="W", help="Goal: an interval at most this wide, from end to end."),
     Option(name="half_width", type=float, metavar="H", help="Goal: an interval of plus or minus this much; same as --width 2H."),
     Option(name="threshold", type=float, metavar="T", help="Goal: show that the metric is above T (an error: below T)."),
-    Option(name="interval", choices=INTERVALS, default="bayes", help="Interval that will be reported."),
+    Option(name="interval", noun="interval method", choices=INTERVALS, default="bayes", help="Interval that will be reported."),
     Option(
         name="confidence_level", type=float, default=0.95, help="Confidence level of the interval, or of the claim about the threshold."
     ),

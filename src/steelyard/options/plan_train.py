@@ -97,6 +97,6 @@ OPTIONS = (
         help="With --learner: fits to run in parallel (needs joblib); -1: one per core.  [default: 1]",
     ),
     CONFIDENCE_LEVEL,
-    Option(name="draws", type=int, default=2000, help="Number of redrawn curves behind the interval."),
+    Option(name="draws", type=int, default=2000, help="Number of resampled curves for the interval."),
     SEED,
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from steelyard.options.compare import RANKED
 
-OPTIONS = RANKED
+OPTIONS = tuple(
+    replace(option, help="Also rank the systems over the values of this column.") if option.name == "by" else option for option in RANKED
+)

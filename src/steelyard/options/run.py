@@ -23,7 +23,6 @@ from steelyard.options.option import (
     checked_if_given,
     is_list,
     number,
-    option_named,
     whole,
 )
 
@@ -53,7 +52,7 @@ OPTIONS = (
         name="data",
         kind="input",
         metavar="PATH",
-        help="Data of the task, instead of its own; the files of a preset.  [default: what the task says]",
+        help="Data to use instead of the task's own; for a preset, its files.  [default: what the task says]",
     ),
     Option(
         name="base_url",
@@ -89,6 +88,7 @@ OPTIONS = (
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of theta and margin."),
     Option(
         name="stopping",
+        noun="stopping rule",
         registry="steelyard.infer.sequential.stopping:RULES",
         help="Stopping rule of --until decided.  [default: profile-mcnemar for right or wrong, empirical-likelihood for scores, "
         "lan-demets for groups]",
@@ -98,7 +98,7 @@ OPTIONS = (
     Option(
         name="strata",
         choices=("auto", "none"),
-        help="auto asks items whose answers on record waver more often, and weights them back; none asks all alike.  [default: auto "
+        help="auto asks items with unstable answers more often and weights them back; none asks all items equally often.  [default: auto "
         "where 4 or more answers per item are on record]",
     ),
     EVERY,
@@ -294,8 +294,7 @@ def settle_run(
         raise UsageError("Give n= or until='n=...', not both.", got="n= and until='n=...'", need="one of them")
     if stopping is not None and "decided" not in when:
         raise UsageError(f"stopping={stopping!r} needs until='decided'.", got=f"stopping={stopping!r} alone", need="until='decided'")
-    if stopping is not None and stopping not in (rules := option_named("stopping", OPTIONS).names):
-        raise UsageError(f"cannot stop by {stopping!r}", need=f"one of {', '.join(rules)}")
+    check_choices(OPTIONS, stopping=stopping)
     if looks is not None and "decided" not in when:
         raise UsageError(
             f"looks={looks!r} needs until='decided' and a rule that plans looks.",

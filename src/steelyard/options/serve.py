@@ -17,7 +17,7 @@ OPTIONS = (
         terminal="server",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="Address to listen on. On any other address than this machine's, reading needs the token too.",
+        help="Address to listen on; if others can reach it, reading needs the token too.",
     ),
     Option(name="port", terminal="server", type=int, least=0, most=65535, default=PORT, help="Port to listen on; 0 picks a free one."),
     Option(

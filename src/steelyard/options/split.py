@@ -17,11 +17,19 @@ SPLIT_OPTIONS = (
         kind="shares",
         repeat=True,
         metavar="NAME=SHARE",
-        help="A part of another name, such as calibration=.1. Repeatable.",
-        python="Parts of other names with their shares, such as {'calibration': 0.1}.",
+        help="Another part with its share, such as calibration=.1. Repeatable.",
+        python="Other parts with their shares, such as {'calibration': 0.1}.",
     ),
-    Option(name="stratify", metavar="COLUMN", help="Give each value of this column the shares exactly; parts change when data grow."),
-    Option(name="by_time", metavar="COLUMN", help="Earlier rows to the first part, later ones to the last, by the dates or numbers here."),
+    Option(
+        name="stratify",
+        metavar="COLUMN",
+        help="Keep the shares exact within each value of this column; items may change parts as data grow.",
+    ),
+    Option(
+        name="by_time",
+        metavar="COLUMN",
+        help="Put earlier rows into the first part and later rows into the last, by the dates or numbers in this column.",
+    ),
     SEED,
     Option(
         name="output",
@@ -40,7 +48,7 @@ CHECK_OPTIONS = (
         kind="list",
         repeat=True,
         metavar="COLUMN",
-        help="Columns to compare, joined; repeat or join by commas.  [default: all columns of text but id and group]",
+        help="Columns to compare, joined; repeat or join by commas.  [default: all text columns except id and group]",
     ),
     Option(
         name="threshold",
@@ -54,7 +62,7 @@ COMMON_OPTIONS = (
     Option(
         name="id",
         metavar="COLUMN",
-        help="Column that names the item; 'none' goes by the content of the row.  [default: found by its name, such as id]",
+        help="Column that names the item; 'none' identifies rows by their content.  [default: found by its name, such as id]",
     ),
     Option(
         name="group",

@@ -142,7 +142,7 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
                 f"Unknown spec key {key!r}; known are {', '.join(known)}.",
                 got="a key that is not declared",
                 need=f"one of {', '.join(known)}",
-                hint=f"{hint}declare your own as spec_keys in steelyard.toml",
+                hint=f"{hint}{'Else declare' if hint else 'declare'} your own as spec_keys in steelyard.toml",
             )
         if value is not None and not isinstance(value, str | int | float):
             raise UsageError(f"cannot use the spec {key}", got=with_article(type(value).__name__), need="a text, a number, true or false")

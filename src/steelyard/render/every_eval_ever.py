@@ -14,6 +14,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find
+from steelyard.options.option import unknown_word
 from steelyard.render.digits import steady
 from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.signature import parse as parse_signature
@@ -52,7 +53,7 @@ class RecordDetails:
     def __post_init__(self) -> None:
         for name, allowed in (("relationship", RELATIONSHIPS), ("deployment", DEPLOYMENTS), ("availability", AVAILABILITIES)):
             if getattr(self, name) not in allowed:
-                raise UsageError(f"cannot use the {name}", got=repr(getattr(self, name)), need=f"one of {', '.join(allowed)}")
+                raise unknown_word(name, getattr(self, name), tuple(allowed))
         if not re.fullmatch(r"\d+(\.\d+)?", self.retrieved):
             raise UsageError("cannot use the time of retrieval", got=repr(self.retrieved), need="seconds of Unix time, as text")
 

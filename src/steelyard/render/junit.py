@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from steelyard.errors import UsageError
+from steelyard.options.option import unknown_word
 from steelyard.render.page import Page, PageCase
 from steelyard.render.terminal import harmless
 from steelyard.render.text import page_text
@@ -25,7 +25,7 @@ _FORBIDDEN = re.compile("[\ufdd0-\ufdef]|" + "|".join(chr(plane << 16 | last) fo
 def page_junit(page: Page, *, inconclusive: str = "skipped") -> str:
     """One <testsuite> with a <testcase> per guard: classname is the task, name the model and its spec."""
     if inconclusive not in CHOICES:
-        raise UsageError("cannot write JUnit XML", got=f"inconclusive={inconclusive!r}", need=f"one of {', '.join(CHOICES)}")
+        raise unknown_word("inconclusive", inconclusive, CHOICES)
     suite = ET.Element("testsuite", {"name": xml_word(f"steelyard {page.suite}" if page.suite else "steelyard")})
     cases = [_case(each, inconclusive) for each in page.cases]
     suite.attrib |= {"tests": str(len(cases)), "failures": _count(cases, "failure"), "errors": "0", "skipped": _count(cases, "skipped")}

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.history.overview import before, names_in, series_page
 from steelyard.history.store import History
+from steelyard.options.option import unknown_word
 from steelyard.questions.history.chart import changed_items, chart_points, what_changed
 from steelyard.questions.history.history import VERDICTS, compare_runs, list_runs
 from steelyard.render.html.page import part_of
@@ -47,7 +48,7 @@ def overview(request: Request) -> Response:
     number = asked_number(request, "page", 1, most=MOST_PAGES)
     wanted: dict[str, Any] = {name: asked(request, name) for name in ("task", "model", "verdict")}
     if wanted["verdict"] not in (None, *VERDICTS):
-        raise UsageError("cannot filter by this verdict", got=repr(wanted["verdict"]), need=f"one of {', '.join(VERDICTS)}")
+        raise unknown_word("verdict", wanted["verdict"], VERDICTS)
     with serving_of(request).opened() as history:
         lines, total = series_page(history, **wanted, limit=SERIES_PAGE, skip=(number - 1) * SERIES_PAGE)
         names: dict[str, Any] = {"tasks": names_in(history, "task"), "models": names_in(history, "model")}

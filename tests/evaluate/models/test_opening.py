@@ -71,7 +71,7 @@ def test_a_changed_module_is_another_model(module: str) -> None:
 
 
 def test_python_that_cannot_be_used(module: str) -> None:
-    with pytest.raises(UsageError, match=r"has no 'predit'; it has .*predict.*did you mean predict\?"):
+    with pytest.raises(UsageError, match=r"has no 'predit'; it has .*predict.*Did you mean predict\?"):
         model_of(f"python:{module}:predit")
     with pytest.raises(UsageError, match=r"Cannot import 'no_such_module_x'.*run it where no_such_module_x can be imported"):
         model_of("python:no_such_module_x:f")

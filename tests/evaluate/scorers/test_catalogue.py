@@ -74,7 +74,7 @@ def test_a_missing_truth_is_found_before_any_request(name: str) -> None:
 
 
 def test_names() -> None:
-    with pytest.raises(UsageError, match="did you mean 'token-f1'"):
+    with pytest.raises(UsageError, match="Did you mean 'token-f1'"):
         scorer("token_f1")
     with pytest.raises(UsageError, match="no scorer"):
         scorer_named(None, {}, where=HERE)

@@ -75,7 +75,7 @@ def test_refused_at_load(schema: Any) -> None:
 
 
 def test_the_nearest_keyword_is_named() -> None:
-    with pytest.raises(UsageError, match=r"schema.properties.a of the scorer json-schema.*did you mean 'minLength'"):
+    with pytest.raises(UsageError, match=r"schema.properties.a of the scorer json-schema.*Did you mean 'minLength'"):
         schema_of({"properties": {"a": {"minLenght": 1}}})
 
 

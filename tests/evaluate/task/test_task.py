@@ -60,17 +60,17 @@ def test_the_task_of_the_contract() -> None:
 @every(
     ("table", "words"),
     [
-        ({"task": {**BASE, "inptu": "x"}}, "did you mean 'input'"),
-        ({"taks": BASE}, "did you mean 'task'"),
+        ({"task": {**BASE, "inptu": "x"}}, "Did you mean 'input'"),
+        ({"taks": BASE}, "Did you mean 'task'"),
         (BASE, r"write \[task\] above them"),
-        ({"task": {**BASE, "scorer": "exacty"}}, "did you mean 'exact'"),
-        ({"task": BASE, "scorer": {"ignorecase": True}}, "did you mean 'ignore_case'"),
-        ({"task": BASE, "sampling": {"temprature": 0}}, "did you mean 'temperature'"),
+        ({"task": {**BASE, "scorer": "exacty"}}, "Did you mean 'exact'"),
+        ({"task": BASE, "scorer": {"ignorecase": True}}, "Did you mean 'ignore_case'"),
+        ({"task": BASE, "sampling": {"temprature": 0}}, "Did you mean 'temperature'"),
         ({"task": {**BASE, "n": 0}}, "n = 0"),
         ({"task": {**BASE, "n": True}}, "n = True"),
         ({"task": {**BASE, "seed": 1.5}}, "seed = 1.5"),
         ({"task": {**BASE, "range": [1, 0]}}, "range"),
-        ({"task": {**BASE, "metric": "acuracy"}}, "did you mean accuracy"),
+        ({"task": {**BASE, "metric": "acuracy"}}, "Did you mean accuracy"),
         ({"task": {**BASE, "name": "../x"}}, "name of the task"),
         ({"task": {**BASE, "name": ".x"}}, "name of the task"),
         ({"task": {**BASE, "name": "a/b"}}, "name of the task"),
@@ -120,10 +120,10 @@ def test_metrics_and_ranges_that_go_without_saying() -> None:
 @every(
     ("keys", "rows", "kind", "words"),
     [
-        ({"input": "{qestion}"}, ROWS, UsageError, "did you mean 'question'"),
-        ({"truth": "anwser"}, ROWS, UsageError, "did you mean 'answer'"),
+        ({"input": "{qestion}"}, ROWS, UsageError, "Did you mean 'question'"),
+        ({"truth": "anwser"}, ROWS, UsageError, "Did you mean 'answer'"),
         ({"group": "grp"}, ROWS, UsageError, "No column 'grp' for group; the columns are 'id', 'question', 'answer',"),
-        ({"strata": "knd"}, ROWS, UsageError, "did you mean 'kind'"),
+        ({"strata": "knd"}, ROWS, UsageError, "Did you mean 'kind'"),
         ({"id": "nr"}, ROWS, UsageError, "No column 'nr' for id; the columns are 'id', 'question', 'answer',"),
         ({"system": "{who}"}, ROWS, UsageError, "No column 'who' for system; the columns are 'id', 'question', 'answer',"),
         (
@@ -327,7 +327,7 @@ def test_classes_that_are_none() -> None:
         def data(self) -> Any:  # type: ignore[override]
             return [{"id": 1, "a": 1, "b": 2}]
 
-    for kind, words in ((Typo, "did you mean 'metric'"), (Both, "a method score"), (Wants, "needs no arguments")):
+    for kind, words in ((Typo, "Did you mean 'metric'"), (Both, "a method score"), (Wants, "needs no arguments")):
         with pytest.raises(UsageError, match=words):
             task_of(kind, where=Path())
     assert task_of(Rows, where=Path()).data == [{"id": 1, "a": 1, "b": 2}]

@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_refused(kind: str, change: dict[str, Any], words: 
 @every(
     ("kind", "change", "words"),
     [
-        ("triangular", {}, "one of profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
+        ("triangular", {}, "No stopping rule 'triangular'; use profile-mcnemar, empirical-likelihood, mcnemar, lan-demets"),
         ("mcnemar", {"theta": None}, "without theta, the drop that matters"),
         ("profile-mcnemar", {"theta": None}, "without theta, the drop that matters"),
         ("empirical-likelihood", {"theta": None}, "without theta, the drop that matters"),

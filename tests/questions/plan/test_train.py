@@ -300,7 +300,7 @@ def test_names_of_seeds_change_nothing() -> None:
         ([{"size": r["size"], "quality": r["score"]} for r in rows()], {}, UsageError, "name it with score="),
         ([{"many": r["size"], "score": r["score"]} for r in rows()], {}, UsageError, "name it with size="),
         (rows(), {"score": "size", "size": "size"}, UsageError, r"The column 'size' is used twice: as size and as score\."),
-        (rows(), {"score": "scores"}, UsageError, "did you mean 'score'"),
+        (rows(), {"score": "scores"}, UsageError, "Did you mean 'score'"),
         (rows(), {"target": 1.0}, UsageError, "below 1"),
         (rows(), {"target": 0}, UsageError, "above 0"),
         (rows(), {"target": 92}, UsageError, "write 0.92"),

@@ -101,7 +101,7 @@ def test_a_log_tells_its_task_its_model_and_its_tool(tmp_path: Path, capsys: pyt
     ("words", "said"),
     [
         ([], "needs model and evaluation and organization. Hint: --about model=DEVELOPER/NAME"),
-        ([*GIVEN, "--about", "modell=x/y"], "expected one of model, evaluation, .*, got 'modell'. Hint: did you mean model"),
+        ([*GIVEN, "--about", "modell=x/y"], "expected one of model, evaluation, .*, got 'modell'. Did you mean model"),
         ([*GIVEN, "--about", "relationship=friend"], "Cannot use the relationship: expected"),
         ([*GIVEN[2:], "--about", "model=flat"], "a model such as developer/name"),
         ([*GIVEN, "--about", "x"], "Cannot read --about: expected KEY=VALUE, got 'x'"),

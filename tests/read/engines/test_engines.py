@@ -50,7 +50,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
             ["--engine", "spark", "--master", "spark://h:1", "--filter", "strict"],
             "--filter chooses inside the log of a tool, and --engine spark reads tables only.",
         ),
-        (["--engine", "dask"], "'dask' is not one of 'auto', 'duckdb', 'spark'"),
+        (["--engine", "dask"], "--engine must be auto, duckdb or spark, not 'dask'"),
         (["--engine", "spark", "--master", ""], "Cannot use --master: expected"),
     ],
 )
@@ -73,7 +73,7 @@ def test_what_only_this_process_holds() -> None:
     for data in ([1, 0, 1], {"truth": ["a"], "prediction": ["a"]}):
         with pytest.raises(UsageError, match="which only this process holds"):
             sy.measure(data, engine="spark", master="local")
-    with pytest.raises(UsageError, match="Cannot use the engine 'polars': expected one of auto, duckdb, spark"):
+    with pytest.raises(UsageError, match="engine must be auto, duckdb or spark, not 'polars'"):
         sy.measure([1, 0, 1], engine="polars")
     with pytest.raises(UsageError, match="Cannot use remote: expected a text, got 7"):
         sy.measure([1, 0, 1], remote=7)

@@ -434,9 +434,9 @@ class PairedJudgement:
 
     def claim(self) -> str:
         if self.rule.target == "runs":
-            return "the behaviour on these very items: run labels are permuted within items; says nothing about new items"
+            return "new runs on these same items: run labels are permuted within items; this says nothing about new items"
         what = "groups" if self.found.design == "clustered" else "items"
-        said = f"the difference is exact on these {what}; p and bounds are for new {what} of this kind"
+        said = f"p and bounds are for new {what} of this kind"
         if self.pairs.plain and not self.deterministic:
             said += "; run-to-run variation is not estimated (one run per side)"
         return said

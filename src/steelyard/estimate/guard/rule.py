@@ -10,7 +10,17 @@ from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find, is_share, parse
 from steelyard.options.measure import settle
-from steelyard.options.option import LIMITS, checked, checked_if_given, coin_flips, number, ratio_columns, share_of_reference, whole
+from steelyard.options.option import (
+    LIMITS,
+    checked,
+    checked_if_given,
+    coin_flips,
+    number,
+    ratio_columns,
+    share_of_reference,
+    unknown_word,
+    whole,
+)
 from steelyard.reference.entry import PLAIN_KEY, Entry, TaskDefaults
 from steelyard.reference.lookup import ReferenceLocation
 from steelyard.results.base import Warnings
@@ -365,7 +375,7 @@ def _refuse_other(name: str, asked: Any, recorded: Any) -> None:
 
 def _one_of(name: str, value: Any, words: tuple[str, ...]) -> str | None:
     if value is not None and value not in words:
-        raise UsageError(f"cannot use the {name} {value!r}", need=f"one of {', '.join(words)}")
+        raise unknown_word(name, value, words)
     return None if value is None else str(value)
 
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.did_you_mean import did_you_mean
-from steelyard.errors import AmbiguityError, SourceError, UsageError
+from steelyard.did_you_mean import did_you_mean, either
+from steelyard.errors import AmbiguityError, SourceError
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips
+from steelyard.options.option import LOG_CHOICES, RUN_COLUMNS, checked, coin_flips, unknown_word
 from steelyard.options.run import HOW, OF_MODELS
 from steelyard.reference.config import TIERS
 
@@ -96,7 +96,7 @@ def read_suite(
     alpha = checked("alpha", head.get("alpha", 0.05))
     correction = str(head.get("correction", POOLED))
     if correction not in CORRECTIONS:
-        raise UsageError(f"cannot use the correction {correction!r} for a suite", need=f"one of {', '.join(CORRECTIONS)}")
+        raise unknown_word("The correction of a suite", correction, tuple(CORRECTIONS), "correction")
     checks = plain.get("checks", [])
     if not isinstance(checks, list):
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
@@ -191,7 +191,11 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path, *, resu
         raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
     tier = one.pop("tier", head.get("tier", "critical"))
     if not isinstance(tier, str) or tier not in TIERS:
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"tier {tier!r} in {what}", need=f"one of {', '.join(TIERS)}")
+        raise SourceError(
+            f"In the suite {file.name!r}, the tier of {what} must be {either(tuple(TIERS))}, not {tier!r}.",
+            got=f"tier {tier!r} in {what}",
+            need=f"one of {', '.join(TIERS)}",
+        )
     waiver = _waiver(one.pop("waiver", None), what, file)
     columns = _checked(f"columns of {what}", one.pop("columns", {}), COLUMNS_OF_A_RUN, file)
     for name in ("spec", "protocol"):

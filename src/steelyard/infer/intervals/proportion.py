@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from steelyard.errors import UsageError
 from steelyard.infer.normal import clip, tail, wald, wilson, z_value
+from steelyard.options.option import not_offered
 
 BinomialInterval = Callable[[float, float, float, str], tuple[float, float]]
 
@@ -139,5 +139,5 @@ def proportion_interval(k: float, n: float, method: str, confidence_level: float
     [0.180748, 0.4543]
     """
     if method not in METHODS:
-        raise UsageError(f"cannot use the interval {method!r} for a proportion", need=f"one of {', '.join(METHODS)}")
+        raise not_offered("interval", method, "a proportion", tuple(METHODS))
     return METHODS[method](k, n, confidence_level, side)

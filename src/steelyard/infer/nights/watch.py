@@ -34,6 +34,7 @@ from steelyard.infer.nights.detector import (
 from steelyard.infer.normal import lower_tail
 from steelyard.infer.suite.closed_testing import SuiteJudgement, TaskEvidence, judge_tasks
 from steelyard.infer.suite.pooled import scores_z
+from steelyard.options.option import unknown_word
 
 FloatArray = npt.NDArray[np.float64]
 LONGEST = 30  # nights since a change that are averaged
@@ -187,7 +188,7 @@ class NightlyWatch:
     def settle(self, *, false_alarms: float, runs_per_year: float, target: str = "items", ask_again: int = ASK_AGAIN) -> None:
         """The budget from here on; evidence so far stays. ask_again: for how many nights a *changed* is tested for new items again."""
         if target not in TARGETS:
-            raise UsageError(f"cannot watch for {target!r}", need=f"one of {', '.join(TARGETS)}")
+            raise unknown_word("target", target, TARGETS)
         self.line = alarm_line(false_alarms, runs_per_year)
         self.false_alarms, self.runs_per_year, self.target = float(false_alarms), float(runs_per_year), target
         self.ask_again = int(ask_again)

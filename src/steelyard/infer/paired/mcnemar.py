@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from steelyard.errors import UsageError
 from steelyard.infer.normal import clip, lower_tail, wilson, z_value
+from steelyard.options.option import unknown_word
 
 COUNTED = 200  # disagreements up to which the coin is counted out,
 SUMMED = 2000  # and up to which its tails are summed from an exact term: beyond, and for other priors, SciPy is worth its loading
@@ -23,7 +23,7 @@ MIRRORED = {"two-sided": "two-sided", "less": "greater", "greater": "less"}  # o
 
 def check_alternative(alternative: str) -> str:
     if alternative not in ALTERNATIVES:
-        raise UsageError(f"cannot use the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+        raise unknown_word("alternative", alternative, ALTERNATIVES)
     return alternative
 
 

@@ -32,6 +32,7 @@ from steelyard.infer.planning.search import (
     running_sums,
     whole_between,
 )
+from steelyard.options.option import unknown_word
 
 TESTS = ("mcnemar-midp", "mcnemar-exact")
 ALTERNATIVES = ("less", "two-sided")
@@ -344,9 +345,9 @@ def coin(d: IntArray, k: IntArray) -> FloatArray:
 def _level(alpha: float, test: str, alternative: str) -> float:
     """The level of the losing tail."""
     if test not in TESTS:
-        raise UsageError(f"cannot plan for the test {test!r}", need=f"one of {', '.join(TESTS)}")
+        raise unknown_word("test", test, tuple(TESTS))
     if alternative not in ALTERNATIVES:
-        raise UsageError(f"cannot plan for the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+        raise unknown_word("alternative", alternative, ALTERNATIVES)
     return alpha / (2 if alternative == "two-sided" else 1)
 
 

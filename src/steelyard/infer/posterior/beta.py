@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import betainc, betaincc, betaincinv, betaln, expit, log_expit, xlogy
 
 from steelyard.errors import UsageError
-from steelyard.options.option import checked
+from steelyard.options.option import checked, unknown_word
 from steelyard.results.display import Displayable
 
 Array = npt.NDArray[np.float64]
@@ -158,7 +158,7 @@ class Posterior(ABC):
             return self._quantile(rest), self.top
         if kind == "upper":
             return self.bottom, self._quantile(level)
-        raise UsageError(f"cannot use the kind of interval {kind!r}", need=f"one of {', '.join(KINDS)}")
+        raise unknown_word("kind", kind, KINDS)
 
     def _end(self, q: float) -> float:
         return self.bottom if q <= 0 else self.top if q >= 1 else self._quantile(q)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
+from steelyard.options.option import unknown_word
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -127,7 +128,7 @@ def rule_for(
     asked: dict[str, Any] = {"right_or_wrong": right_or_wrong, "one_answer": one_answer, "margin": margin, "grouped": grouped}
     named = kind or choice(**asked, theta=theta, n_max=n_max, score_range=score_range)[0]
     if named not in RULES:
-        raise UsageError(f"cannot stop by {named!r}", need=f"one of {', '.join(RULES)}")
+        raise unknown_word("stopping", named, tuple(RULES), "stopping rule")
     rule = RULES[named]
     if looks is not None and not rule.plans_looks:
         raise UsageError(

@@ -30,6 +30,7 @@ from steelyard.infer.sequential.profile_mcnemar import check_rates, profile
 from steelyard.infer.sequential.sequential_mcnemar import ENDS
 from steelyard.infer.sequential.stopping import StoppingRule
 from steelyard.late_dataclass import dataclass
+from steelyard.options.option import unknown_word
 
 VERSION = 1
 SHARE = 0.5  # of alpha, for all tasks together
@@ -94,7 +95,7 @@ class SuiteStopping:
         if not tasks:
             raise UsageError("A suite has at least one task.", got="no tasks", need="at least one")
         if stop not in STOPS:
-            raise UsageError(f"cannot stop at {stop!r}", need=f"one of {', '.join(STOPS)}")
+            raise unknown_word("stop", stop, STOPS)
         self.tasks, self.alpha, self.beta, self.step, self.stop = tuple(tasks), alpha, beta, step, stop
         self.decision = "continue"
         self.pooled_worse = False

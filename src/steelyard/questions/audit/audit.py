@@ -15,7 +15,7 @@ from steelyard.infer.normal import wilson
 from steelyard.infer.paired.any_pairing import any_pairing
 from steelyard.infer.unpaired import two_proportion_z
 from steelyard.options.audit import OPTIONS
-from steelyard.options.option import checked, documented, whole
+from steelyard.options.option import checked, documented, unknown_word, whole
 from steelyard.read.published import PublishedSet, read_published, score_text
 from steelyard.render.digits import p_text
 from steelyard.results import signature
@@ -118,7 +118,7 @@ def _in_percent(sets: Sequence[PublishedSet], scale: str | None) -> tuple[bool, 
     """Whether scores without a percent sign are percents: said once for all, since 0.9 may be either; and what is to be said of it."""
     if scale is not None:
         if scale not in SCALES:
-            raise UsageError("cannot use the scale", got=repr(scale), need=f"one of {', '.join(SCALES)}")
+            raise unknown_word("scale", scale, SCALES)
         return scale == "percent", []
     texts = [text for each in sets for _, text in each.scores]
     bare = [text for text in texts if not text.endswith("%")]

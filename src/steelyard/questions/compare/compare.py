@@ -177,7 +177,7 @@ def rank(
     cd_out: str | os.PathLike[str] | None = None,
     **columns: Any,
 ) -> Leaderboard:
-    """Which of three systems or more are better than which? Tiers that cannot be told apart, every pair, ranks over `by`.
+    """Rank three or more systems: tiers that cannot be told apart, every pair, ranks over `by`.
 
     Items are paired by id, and all systems are asked about the same items.
 

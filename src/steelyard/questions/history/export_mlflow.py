@@ -18,7 +18,7 @@ from steelyard.integrations.mlflow_runs import Experiment, ExportedRun
 from steelyard.locking import Lock
 from steelyard.mlflow_store import PREFIX, Tracking, client_of, faults, from_environment, parse_tracking, quiet
 from steelyard.options.history import EXPERIMENT, EXPORT, LIMIT
-from steelyard.options.option import documented
+from steelyard.options.option import documented, unknown_word
 from steelyard.questions.history.export import every_run
 from steelyard.questions.history.history import VERDICTS
 from steelyard.results import signature
@@ -59,7 +59,7 @@ def export_to_mlflow(
     if not experiment.strip() or not experiment.isprintable():
         raise UsageError("cannot use the name of the experiment", got=repr(experiment), need="a name that can be printed")
     if verdict is not None and verdict not in VERDICTS:
-        raise UsageError(f"cannot use the verdict {verdict!r}", need=f"one of {', '.join(VERDICTS)}")
+        raise unknown_word("verdict", verdict, VERDICTS)
     asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
     store = opened(history, config)
     try:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import History
 from steelyard.options.history import LIMIT, OPTIONS, TWO_RUNS
-from steelyard.options.option import documented
+from steelyard.options.option import documented, unknown_word
 from steelyard.results import signature
 from steelyard.results.comparison import Comparison
 from steelyard.results.history import PastRun, RunList
@@ -44,7 +44,7 @@ def list_runs(
     A spec is matched whole: {} finds the runs without one. `next` of the answer is the `after` of the page that follows.
     """
     if verdict is not None and verdict not in VERDICTS:
-        raise UsageError(f"cannot use the verdict {verdict!r}", need=f"one of {', '.join(VERDICTS)}")
+        raise unknown_word("verdict", verdict, VERDICTS)
     asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
     store = opened(history, config)
     try:

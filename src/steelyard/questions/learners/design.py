@@ -13,6 +13,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.learners.folds import Failure, LearnerAnswer, Outcome, Split, deal, repeated_kfold, shuffle_splits
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
+from steelyard.options.option import unknown_word
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -72,7 +73,7 @@ class ScoredPart:
 def settle_scheme(method: str, folds: int | None, repeats: int | None, test_size: float | None) -> Scheme:
     """The method with its options; an option that it does not take is an error, never ignored."""
     if method not in METHODS:
-        raise UsageError(f"cannot use the method {method!r}", need=f"one of {', '.join(METHODS)}")
+        raise unknown_word("method", method, tuple(METHODS))
     known = METHODS[method]
     chosen: dict[str, Any] = {}
     for name, given in (("folds", folds), ("repeats", repeats), ("test_size", test_size)):

@@ -18,6 +18,7 @@ from steelyard.options.option import (
     probability,
     ratio_columns,
     share_of_reference,
+    unknown_word,
     whole,
 )
 from steelyard.options.plan_detect import OPTIONS
@@ -318,9 +319,9 @@ def _share(theta: Any, reference: Any, expected: Any) -> tuple[float | None, flo
 def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: str, goal: str) -> PowerQuestion:
     """Which number is asked for, and the others with their defaults."""
     if alternative not in ALTERNATIVES:
-        raise UsageError(f"cannot use the alternative {alternative!r}", need=f"one of {', '.join(ALTERNATIVES)}")
+        raise unknown_word("alternative", alternative, ALTERNATIVES)
     if goal not in GOALS:
-        raise UsageError(f"cannot use the goal {goal!r}", need=f"one of {', '.join(GOALS)}")
+        raise unknown_word("goal", goal, GOALS)
     if power is not None:
         if beta is not None:
             raise UsageError(

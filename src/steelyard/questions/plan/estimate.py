@@ -16,7 +16,7 @@ from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import checked, documented, is_whole, one_of
+from steelyard.options.option import check_choices, checked, documented, is_whole, not_offered
 from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
@@ -248,12 +248,10 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
 
 
 def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> PrecisionGoal:
-    one_of("interval", interval, METHODS, optional=False)
+    check_choices(OPTIONS, interval=interval)
     f1 = known.metric.mapped is not None  # through J
     if f1 and interval == "wald":
-        raise UsageError(
-            f"cannot use the interval 'wald' for {known.metric.name}", need=f"one of {', '.join(m for m in METHODS if m != 'wald')}"
-        )
+        raise not_offered("interval", interval, known.metric.name, [m for m in METHODS if m != "wald"])
     if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
         raise UsageError("cannot use the prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
     bar = goal.get("threshold")

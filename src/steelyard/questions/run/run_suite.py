@@ -25,8 +25,8 @@ from steelyard.results.verdict import Suite, Verdict
     until="'decided' runs all tasks together and stops as soon as the suite is decided. Default: every check by itself.",
     max_calls="With until='decided': most calls of all tasks together; undecided there is inconclusive. Default: no limit.",
     max_cost="With until='decided': most money of all tasks together, by their prices. Default: no limit.",
-    series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
-    night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
+    series="The series of nights this run belongs to; 'none': do not count this run as a night. Default: budget.series of the file.",
+    night="Id of this night; the same id again is a retry. Default: the CI run, else the files judged.",
 )
 def run_suite(
     path: str | os.PathLike[str],

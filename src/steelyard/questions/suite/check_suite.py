@@ -38,8 +38,8 @@ UNCONFIRMED = (
     SUITE,
     "a Suite",
     seed="Random seed of whatever is drawn. Default: 0; None draws one and says which.",
-    series="Of a suite with a budget: the series whose night this is; 'none': it is no night. Default: budget.series of the file.",
-    night="What tells this night from others; the same again is a retry. Default: the run of the pipeline, else the files judged.",
+    series="The series of nights this run belongs to; 'none': do not count this run as a night. Default: budget.series of the file.",
+    night="Id of this night; the same id again is a retry. Default: the CI run, else the files judged.",
 )
 def check_suite(
     path: str | os.PathLike[str],

@@ -652,7 +652,7 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
         out.append(("stopping", stopped["why"]))
     out += [("rate", rate_text(row)) for row in v.details.get("rates", ()) if row["risen"] or row["candidate"] or row["reference"]]
     if v.claim:
-        out.append(("claimed", v.claim))
+        out.append(("scope", v.claim))
     if v.tier:
         out.append(("tier", v.tier))
     if v.waiver is not None:
