@@ -183,7 +183,7 @@ def test_several_values_are_each_of_the_kind() -> None:
     several = Option(name="timeout", type=float, repeat=True, help="")
     for value in (5, [5, None], np.array([1, 2]), (one for one in [1, 2])):
         check_kind(several, "timeout", value)
-    with pytest.raises(sy.UsageError, match="Cannot use timeout: expected a number, got 'x'"):
+    with pytest.raises(sy.UsageError, match="timeout must be a number, not 'x'"):
         check_kind(several, "timeout", [5, "x"])
 
 

@@ -184,10 +184,10 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @every(("verb", "name"), TAKEN)
 def test_a_verb_refuses_what_its_number_cannot_be(verb: str, name: str) -> None:
     """Each door is knocked at once with every wrong value: what is said follows from the name alone."""
-    for value, words in {**WRONG[name], **dict.fromkeys(ANY, f"Cannot use {name}")}.items():
+    for value, words in {**WRONG[name], **dict.fromkeys(ANY, f"{name} must be")}.items():
         with pytest.raises(sy.UsageError) as caught:
             ASKED[verb](**{**BESIDES.get(verb, {}), name: value})
-        assert f"Cannot use {name}" in str(caught.value), (value, str(caught.value))
+        assert f"{name} must be" in str(caught.value), (value, str(caught.value))
         assert words in str(caught.value), (value, str(caught.value))
 
 
@@ -223,12 +223,12 @@ def test_a_seed_or_a_number_of_draws_that_is_none(verb: str, name: str) -> None:
 @pytest.mark.usefixtures("guarded")
 def test_the_command_and_the_plugin_pass_through_the_same_check(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     def refuse(name: str, value: object) -> float:
-        raise sy.UsageError(f"cannot use {name}", got=repr(value), need="to be asked here")
+        raise sy.UsageError(f"cannot use {name}", got=repr(value), need="a number that is asked for here")
 
     monkeypatch.setitem(CHECKS, "theta", refuse)  # type: ignore[arg-type]
     typed = CliRunner().invoke(steelyard, ["check", "--value", ".8", "--task", "t", "--model", "m", "--theta", ".02"])
-    assert str(typed.exception) == "Cannot use --theta: expected to be asked here, got 0.02."
+    assert str(typed.exception) == "--theta must be a number that is asked for here, not 0.02."
     accuracy = Accuracy(request.node)
     monkeypatch.setattr(accuracy, "tell", lambda finding: None)  # this test has no finding of its own to report
-    with pytest.raises(sy.UsageError, match="to be asked here"):
+    with pytest.raises(sy.UsageError, match="that is asked for here"):
         accuracy.judge(task="t", model="m", value=0.8, theta=0.02, directory="references")

@@ -70,6 +70,20 @@ def refused_choice(name: str, word: str, words: Sequence[str], noun: str = "") -
     return (f"{what}.", f"did you mean {near}?") if near else (f"{what}; use {either(words)}.", "")
 
 
+def unknown_key(key: object, known: Iterable[str], where: str) -> tuple[str, str]:
+    """What is said of a key that nobody knows: the sentence and the hint.
+
+    >>> unknown_key("quant_alg", ["quant_algo", "dtype"], "the table [spec]")
+    ("Unknown key 'quant_alg' in the table [spec].", "did you mean 'quant_algo'?")
+    >>> unknown_key("colour", ["n", "seed"], "shots")
+    ("Unknown key 'colour' in shots; the keys are n, seed.", '')
+    """
+    words = list(known)
+    hint = did_you_mean(str(key), words)
+    listed = "" if hint else f"; the keys are {', '.join(words)}" if words else ", which takes none"
+    return f"Unknown key {key!r} in {where}{listed}.", hint
+
+
 def _slips(one: str, other: str) -> int:
     """How many letters were left out, added, mistaken or swapped with their neighbour (optimal string alignment)."""
     if abs(len(one) - len(other)) > len(one):

@@ -8,8 +8,9 @@
 
 A message is one sentence that a colleague would say, then a hint what to do about it. Two ways to write it:
 
-- what could not be done, what was expected and what we got: `UsageError("cannot use the confidence level", need="a number
-  between 0 and 1", got="95", hint="write 0.95")`; the sentence is put together here;
+- what could not be done, what was expected and what we got: `UsageError("cannot read the level", need="a number
+  between 0 and 1", got="95", hint="write 0.95")`; the sentence is put together here. Of a parameter that cannot be used it is what
+  that must be: `UsageError("cannot use theta", need="a number above 0", got="-1")`, theta must be a number above 0, not -1;
 - a whole sentence, which ends with a full stop and is printed as it stands: `DataError("No items to measure.", got="0 items")`.
 
 Either way `what`, `got`, `need` and `hint` are kept on the exception, for programs.
@@ -23,6 +24,7 @@ from steelyard.late_pattern import late_pattern
 
 # Who may open an address and what proves it, wherever somebody's mistake repeats the address: an error goes into logs of CI.
 _LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/'\"]+@", re.IGNORECASE)
+_PARAMETER = late_pattern(r"cannot use ([a-z][a-z_.]*=?)")
 _PROOF = late_pattern(r"([?&][\w.%-]*(?:key|token|sig|secret|passw|credential|auth)[\w.%-]*=)[^\s&'\"]+", re.IGNORECASE)
 
 
@@ -44,6 +46,8 @@ class SteelyardError(ValueError):
         """The message without its hint."""
         if self.what.endswith((".", "?")):
             return self.what
+        if self.got and self.need and (named := _PARAMETER.fullmatch(self.what)):
+            return f"{named[1]} must be {self.need}, not {self.got}."
         facts = ", ".join(part for part in (self.need and f"expected {self.need}", self.got and f"got {self.got}") if part)
         words = f"{self.what}: {facts}" if facts else self.what
         return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")

@@ -79,9 +79,9 @@ def grouped(metric: Any, group_key: str, *, all_label: str | None = "all") -> An
 
 def _given(confidence_level: float, cluster: str | None, to_float: ToFloat | None) -> dict[str, Any]:
     """What differs from the defaults: Inspect writes the parameters of a metric into the log."""
-    level = number("the confidence level", confidence_level)
+    level = number("confidence_level", confidence_level)
     if not 0 < level < 1:
-        raise UsageError("cannot use the confidence level", got=repr(confidence_level), need="a number between 0 and 1", hint="write 0.95")
+        raise UsageError("cannot use confidence_level", got=repr(confidence_level), need="a number between 0 and 1", hint="write 0.95")
     given = {"confidence_level": level, "cluster": cluster, "to_float": to_float}
     return {name: value for name, value in given.items() if value != (0.95 if name == "confidence_level" else None)}
 

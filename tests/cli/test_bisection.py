@@ -244,7 +244,7 @@ def test_ends_come_from_the_history_by_their_commit(made: Made, steelyard: Comma
         (("main~9..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--task", "t", "--", "true"), "--task has no effect"),
         (("main~9..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl"), "Missing argument '-- CMD...'"),
         (("main~9..main", "--", "true"), "No history configured"),
-        (("main~9..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--delta", "1", "--", "true"), "Cannot use --delta"),
+        (("main~9..main", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--delta", "1", "--", "true"), "--delta must be"),
     ],
 )
 def test_mistakes(words: tuple[str, ...], said: str, made: Made, steelyard: Command) -> None:

@@ -54,7 +54,7 @@ def test_the_command(verdict: Path) -> None:
     [
         ((), "Hint: --platform github with --repository and --pull-request"),
         (("--platform", "github"), "No token for GitHub"),
-        (("--platform", "github", "--token-env", "ghp_4711 4711"), "Cannot use --token-env: expected the name of a variable"),
+        (("--platform", "github", "--token-env", "ghp_4711 4711"), "--token-env must be the name of a variable"),
         (("--platform", "bitbucket"), "--platform"),
         (("--pull-request", "0"), "--pull-request"),
         (("--key", "a--b"), "Cannot use the key"),

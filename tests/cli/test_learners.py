@@ -196,7 +196,7 @@ def test_into_a_file(here: Path) -> None:
         ),
         ([A, B, *DATA, "--method", "5x2cv-t", "--folds", "3"], "Cannot use folds with 5x2cv-t"),
         ([A, B, *DATA, "--metric", "f1"], "Which class is f1 about? The labels are 'down', 'up'."),
-        ([A, B, *DATA, "--seed", "x"], "Cannot use the seed"),
+        ([A, B, *DATA, "--seed", "x"], "seed must be"),
         ([A, "my_models_for_tests:ridge", *DATA, *QUICK], "Too few splits worked: 0, at least 2 are needed; 6 failure(s), the first of"),
         ([A, B, "--target", "label"], "--data"),
         ([A, B, *DATA, "--method", "magic"], "magic"),

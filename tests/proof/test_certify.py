@@ -106,8 +106,8 @@ def test_without_mpmath_it_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"grid": "huge"}, "Cannot use the grid 'huge'"),
-        ({"jobs": 0}, "number of jobs"),
+        ({"grid": "huge"}, "grid must be quick or full, not 'huge'"),
+        ({"jobs": 0}, "jobs must be a whole number"),
         ({"only": "wilsson"}, "only='wilsson'"),
         ({"only": ["wilson", "pizza"]}, "only='pizza'"),
     ],

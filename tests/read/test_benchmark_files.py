@@ -315,7 +315,7 @@ def test_json_mode_takes_the_words_of_the_user(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_and_no_layout_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Did you mean 'gsm8k'"):
+    with pytest.raises(UsageError, match=r"layout must be mmlu, gsm8k, .* or text, not 'gsm8'"):
         benchmark_rows(tmp_path, "gsm8", [])
     for layout in LAYOUTS:
         with pytest.raises(UsageError, match="the path of its files"):

@@ -79,15 +79,15 @@ def test_given_only_roles() -> None:
     found = assign(["score", "weight", "n", "d"], {"weight": "weight", "ratio": ("n", "d")})
     assert found.roles == {"score": "score", "weight": "weight"}
     assert found.ratio == ("n", "d")
-    with pytest.raises(UsageError, match=r"Cannot use ratio=:.* got 'n'"):
+    with pytest.raises(UsageError, match=r"ratio= must be .* not 'n'"):
         assign(["n"], {"ratio": "n"})
     with pytest.raises(UsageError, match="Unknown argument 'colour'"):
         assign(["n"], {"colour": "n"})
-    with pytest.raises(UsageError, match=r"Unknown argument 'truht': .*Did you mean 'truth'\?"):
+    with pytest.raises(UsageError, match=r"Unknown argument 'truht'\. Did you mean 'truth'\?"):
         assign(["n"], {"truht": "n"})
     with pytest.raises(UsageError, match=r"The column 'label' is both truth and prediction\."):
         assign(["label"], {"truth": "label", "prediction": "label"})
-    with pytest.raises(UsageError, match=r"Cannot use truth=: expected the name of a column.*, got list"):
+    with pytest.raises(UsageError, match=r"truth= must be the name of a column.*, not list"):
         assign(["label"], {"truth": [1, 2]})
 
 

@@ -106,13 +106,13 @@ def test_an_absolute_directory_and_one_above(tmp_path: Path) -> None:
 
 
 WRONG = {
-    'directroy = "x"': "Cannot use directroy",
-    'reference = "x"\n': "one of directory, spec_keys, ids, history, policy, tasks",
+    'directroy = "x"': "Unknown key directroy in ",
+    'reference = "x"\n': "the keys are directory, spec_keys, ids, history, policy, tasks",
     "directory = 3": "expected a text, got 3",
     'directory = ""': "expected a text",
     'spec_keys = "x"': "a list of names",
     'spec_keys = ["sigma"]': ": expected names of their own, got 'sigma' cannot be a spec key: entries have a",
-    'ids = "hash"': "Did you mean 'hashed'?",
+    'ids = "hash"': "ids must be kept or hashed, not 'hash'",
     "policy = 3": "a table, [policy]",
     "[policy]\nmax_thet = 3": "Did you mean policy.max_theta?",
     "[policy]\nstale_days = 1.5": "a whole number above 0",
@@ -127,8 +127,8 @@ WRONG = {
     "[tasks.mmlu]\nsigma = true": "a finite number",
     "[tasks.mmlu]\ntheta = 0": "a number above 0",
     "[tasks.mmlu]\nnum_samples = true": "a whole number above 0",
-    '[tasks.mmlu]\nscale = "percents"': "Did you mean 'percent'?",
-    '[tasks.mmlu]\ntier = "vital"': "one of critical, supporting, advisory",
+    '[tasks.mmlu]\nscale = "percents"': "tasks.mmlu.scale must be percent, fraction or raw, not 'percents'",
+    '[tasks.mmlu]\ntier = "vital"': "must be critical, supporting or advisory",
     "[tasks.mmlu]\nprotocol = { a = [1] }": "tasks.mmlu.protocol.a",
     "a = 1\nb = = 2": "line 2",
     "a = 1\nb = [1": "line 2",

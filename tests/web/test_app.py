@@ -184,7 +184,7 @@ def test_the_plan_is_that_of_the_command(visitor: Visitor) -> None:
     assert said in visitor.get("/plan?theta=0.01&discordance=0.04").text
     wrong = visitor.get("/plan?theta=much")
     assert wrong.status == 400
-    assert "Cannot use theta" in wrong.text
+    assert "theta must be" in wrong.text
     assert visitor.get("/plan?theta=0.01&n=99999999999&sigma=.5").status == 400
 
 

@@ -614,7 +614,7 @@ def _seed(text: str, flag: str) -> int | None:
     if text.lower() == "none":
         return None
     if not text.isdecimal():
-        raise UsageError("cannot use the seed", got=repr(text), need="a whole number of 0 or more, or none")
+        raise UsageError("cannot use seed", got=repr(text), need="a whole number of 0 or more, or none")
     return int(text)
 
 

@@ -173,10 +173,10 @@ def _usage_message(mistake: click.ClickException) -> str:
     text = _one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)
     if isinstance(mistake, click.NoSuchOption) and context is not None:
-        known = [flag for param in context.command.get_params(context) for flag in (*param.opts, *param.secondary_opts) if flag[:2] == "--"]
+        flags = [flag for param in context.command.get_params(context) for flag in (*param.opts, *param.secondary_opts)]
         text = f"No such option {_one_line(mistake.option_name)}."
-        if near := nearest(mistake.option_name, known):
-            return f"error: {text} Did you mean {near}?"
+        if near := nearest(mistake.option_name.lstrip("-"), [flag[2:] for flag in flags if flag[:2] == "--"]):
+            return f"error: {text} Did you mean --{near}?"
     where = f" Hint: {context.command_path} --help" if context is not None else ""
     return f"error: {text}{where}"
 

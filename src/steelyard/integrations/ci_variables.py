@@ -152,7 +152,10 @@ def _token(environ: Mapping[str, str], platform: str | None, token_env: str | No
     if token_env is not None:
         if not _NAME.fullmatch(token_env):  # somebody pasted the token itself: it must not be repeated
             raise UsageError(
-                "cannot use token_env", got="something else", need="the name of a variable, not the token", hint="token_env='BOT_TOKEN'"
+                "token_env must be the name of a variable, not the token itself.",
+                got="something else",
+                need="the name of a variable, not the token",
+                hint="token_env='BOT_TOKEN'",
             )
         if not environ.get(token_env, "").strip():
             raise UsageError(

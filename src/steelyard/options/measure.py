@@ -142,10 +142,10 @@ def settle(
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_choices(OPTIONS, interval=interval, absent=absent, missing=missing, side=side)
     if isinstance(draws, bool) or not is_whole(draws) or draws.__index__() < 1:
-        raise UsageError("cannot use the number of draws", got=repr(draws), need="a whole number of at least 1")
+        raise UsageError("cannot use draws", got=repr(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
         raise UsageError(
-            "cannot use the prior",
+            "cannot use prior",
             got=repr(prior),
             need="a positive number",
             hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",

@@ -392,7 +392,7 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
         theta: The drop that matters. Default: none.
     >>> check("run.jsonl", theta=[0.01])
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use theta: expected a number above 0, got [0.01]. Hint: the drop that matters, such as 0.02
+    steelyard.errors.UsageError: theta must be a number above 0, not [0.01]. Hint: the drop that matters, such as 0.02
     """
 
     def later(verb: Verb) -> Verb:
@@ -640,7 +640,7 @@ def seed_of(seed: Any) -> int:
 
         return secrets.randbelow(2**32)
     if isinstance(seed, bool) or not is_whole(seed) or seed.__index__() < 0:
-        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
+        raise UsageError("cannot use seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
     return int(seed.__index__())
 
 
@@ -656,9 +656,9 @@ def ends_of_range(ends: Sequence[float] | None) -> tuple[float, float] | None:
     except (TypeError, ValueError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError("cannot use the range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
+        raise UsageError("cannot use range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
     if not 1 / FAR <= high - low <= FAR:
-        raise UsageError("cannot use the range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
+        raise UsageError("cannot use range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
     return low, high
 
 
@@ -778,10 +778,10 @@ def check_kind(option: Option, name: str, value: Any) -> None:
 
     >>> check_kind(Option(name="update", switch=True, help=""), "update", "false")
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use update: expected True or False, got 'false'.
+    steelyard.errors.UsageError: update must be True or False, not 'false'.
     >>> check_kind(Option(name="labels", kind="list", takes="list", help=""), "labels", "spam,ham")
     Traceback (most recent call last):
-    steelyard.errors.UsageError: Cannot use labels: expected a list, got 'spam,ham'. Hint: labels=['spam', 'ham']
+    steelyard.errors.UsageError: labels must be a list, not 'spam,ham'. Hint: labels=['spam', 'ham']
     """
     kind = option.taken
     if value is None and not option.required and not (option.default is not None and kind in ("path", "text")):

@@ -341,7 +341,7 @@ def settle_run(
         kind=stopping,
         looks=None if looks is None else whole("looks", looks),
         every=whole("every", every),
-        discordance=None if discordance is None else number("the discordance", discordance, above=0, below=1),
+        discordance=None if discordance is None else number("discordance", discordance, above=0, below=1),
         repeats=whole("repeats", repeats),
         missing=missing,
         unmatched=unmatched,
@@ -413,7 +413,7 @@ def _when(until: str | None) -> dict[str, Any]:
 
 
 def _share(rate: Any) -> float:
-    share = number("the error rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
+    share = number("max_error_rate", rate, least=0, hint="write 0.05 for 5%; it lies between 0 and 1")
     if share > 1:
         raise UsageError("cannot use max_error_rate", got=f"{share:g}", need="a number between 0 and 1", hint="write 0.05 for 5%")
     return share

@@ -47,7 +47,7 @@ def certify(
     (0, True)
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise UsageError("cannot use the number of jobs", got=repr(jobs), need="a whole number of at least 1")
+        raise UsageError("cannot use jobs", got=repr(jobs), need="a whole number of at least 1")
     seed = _seed(seed, nightly)
     asked = [only] if isinstance(only, str) else list(only or ())
     claims = every_claim()
@@ -77,7 +77,7 @@ def _seed(seed: int | None, nightly: bool) -> int:
     if seed is None:
         return 0
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError("cannot use the seed", got=repr(seed), need="a whole number of 0 or more")
+        raise UsageError("cannot use seed", got=repr(seed), need="a whole number of 0 or more")
     return seed
 
 

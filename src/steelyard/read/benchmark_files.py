@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.late_dataclass import dataclass
+from steelyard.options.option import unknown_word
 from steelyard.read.files.formats import format_of_name
 from steelyard.read.files.paths import Opened, cannot_open, open_file, resolve
 from steelyard.read.rows import rows_of
@@ -50,7 +50,7 @@ def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> tuple[lis
     for them.
     """
     if layout not in LAYOUTS:
-        raise UsageError(f"cannot read the layout {layout!r}", need=f"one of {', '.join(LAYOUTS)}", hint=did_you_mean(layout, LAYOUTS))
+        raise unknown_word("layout", layout, tuple(LAYOUTS))
     if not isinstance(data, str | os.PathLike):
         raise UsageError(
             f"cannot read data in the layout {layout}",

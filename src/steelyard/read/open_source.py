@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SourceError, UsageError
+from steelyard.options.option import unknown_word
 from steelyard.read.arrays import ID, aligned, array_source, index_of, labels_of, names_items
 from steelyard.read.engines.unread import UnreadTable, settled
 from steelyard.read.frames import columns_table, frame_table, is_frame, rows_table
@@ -87,7 +88,7 @@ def _checked(about: Mapping[str, object]) -> tuple[str, str | None, str | None]:
             raise UsageError(f"cannot use {what}=", got=repr(value), need="a name" if what == "engine" else "an address")
     engine, master, remote = (about.get(what) for what in ENGINE_CHOICES)
     if engine is not None and engine not in ENGINES:
-        raise UsageError("cannot use engine=", got=repr(engine), need=f"one of {', '.join(ENGINES)}")
+        raise unknown_word("engine", engine, tuple(ENGINES))
     return str(engine or "auto"), None if master is None else str(master), None if remote is None else str(remote)
 
 

@@ -190,7 +190,9 @@ def refuse_duplicates(names: Sequence[str]) -> None:
 
 def unknown_argument(name: str, known: Sequence[str]) -> UsageError:
     """A keyword that names no column; a misspelled one gets the nearest."""
-    return UsageError(f"unknown argument {name!r}", need=f"one of {', '.join(known)}", hint=did_you_mean(name, known))
+    hint = did_you_mean(name, known)
+    listed = "" if hint else f"; a source takes {', '.join(known)}"
+    return UsageError(f"Unknown argument {name!r}{listed}.", got=repr(name), need=f"one of {', '.join(known)}", hint=hint)
 
 
 def _ambiguous(role: str, found: Sequence[str]) -> AmbiguityError:

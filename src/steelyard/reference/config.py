@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_bytes
-from steelyard.did_you_mean import did_you_mean, nearest
+from steelyard.did_you_mean import either, nearest
 from steelyard.errors import SourceError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import is_share_of_reference, ratio_columns
@@ -167,7 +167,12 @@ class _ConfigReader:
             if key not in known:
                 near = nearest(key, known, cutoff=0.5)
                 hint = _OTHER_NAMES.get(key) or (f"did you mean {prefix}{near}?" if near else "")
-                raise self.wrong(f"{prefix}{key}", "an unknown key", f"one of {', '.join(known)}", hint)
+                raise SourceError(
+                    f"Unknown key {prefix}{key} in {self.shown!r}{'' if hint else '; the keys are ' + ', '.join(known)}.",
+                    got="an unknown key",
+                    need=f"one of {', '.join(known)}",
+                    hint=hint,
+                )
         return {key: known[key](self, value, f"{prefix}{key}") for key, value in table.items()}
 
     def wrong(self, name: str, got: str, need: str, hint: str = "") -> SourceError:
@@ -261,7 +266,11 @@ class _ConfigReader:
 def _one_of(words: Collection[str]) -> Callable[[_ConfigReader, Any, str], str]:
     def check(reading: _ConfigReader, value: Any, name: str) -> str:
         if not isinstance(value, str) or value not in words:
-            raise reading.wrong(name, repr(value), f"one of {', '.join(words)}", did_you_mean(str(value), words))
+            raise SourceError(
+                f"In {reading.shown!r}, {name} must be {either(tuple(words))}, not {value!r}.",
+                got=repr(value),
+                need=f"one of {', '.join(words)}",
+            )
         return str(value)
 
     return check

@@ -34,7 +34,7 @@ def test_no_system_at_all() -> None:
         ({"names": "ab"}, "names: expected a list"),
         ({"names": 5}, "names: expected a list"),
         ({"names": [1, 2]}, "expected texts"),
-        ({"labels": "a,b"}, r"labels: expected a list, got 'a,b'. Hint: labels=\['a', 'b'\]"),
+        ({"labels": "a,b"}, r"labels must be a list, not 'a,b'. Hint: labels=\['a', 'b'\]"),
         ({"labels": 2}, "labels: expected a list"),
         ({"metric": ["accuracy", "macro_f1"]}, "the name of one metric"),
     ],

@@ -268,7 +268,7 @@ def test_the_configuration_names_column_and_critical_slices_and_a_bare_value_is_
         ({"by": "language", "critical_slices": ["xx"]}, "'de', 'en', 'fr'"),
         ({"critical_slices": ["de"]}, "name the column with by="),
         ({"by": {"language": [1]}}, "by="),
-        ({"by": 3}, "Cannot use by: expected column names"),
+        ({"by": 3}, "by must be column names"),
         ({"by": "language", "critical_slices": [3]}, "critical_slices"),
     ],
 )

@@ -401,7 +401,7 @@ NB = GaussianNB()
     [
         (lambda: compare_learners(GaussianNB, NB, *IRIS), r"the class GaussianNB.*Hint: write GaussianNB\(\)"),
         (lambda: compare_learners(NB, "x", *IRIS), "Cannot use the second learner: expected an object with fit and predict, got str"),
-        (lambda: compare_learners(NB, NB, *IRIS, method="magic"), "one of corrected-repeated-kfold"),
+        (lambda: compare_learners(NB, NB, *IRIS, method="magic"), "method must be corrected-repeated-kfold"),
         (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-t", folds=10), "Cannot use folds with 5x2cv-t: expected folds 2, got 10"),
         (lambda: compare_learners(NB, NB, *IRIS, test_size=0.2), "Cannot use test_size with corrected-repeated-kfold"),
         (lambda: compare_learners(NB, NB, *IRIS, folds=1), "at least 2"),

@@ -86,9 +86,9 @@ GROUPED = {"group": np.repeat(np.arange(10), 4)}
         (BINARY, {"at_least": 0.5, "interval": "wilson"}, "interval 'wilson'.*expected the interval bayes or hdi"),
         (sy.Counts.of(9, 10), {"at_least": 90}, "expected a value between 0 and 1, got 90. Hint: write 0.9"),
         (sy.Counts.of(9, 10), {"at_least": -1}, "expected a value between 0 and 1, got -1"),
-        (BINARY, {"at_least": float("nan")}, "expected a number, got nan"),
-        (BINARY, {"at_least": "much"}, "expected a number, got 'much'"),
-        (BINARY, {"at_least": True}, "expected a number, got True"),
+        (BINARY, {"at_least": float("nan")}, "at_least must be a number, not nan"),
+        (BINARY, {"at_least": "much"}, "at_least must be a number, not 'much'"),
+        (BINARY, {"at_least": True}, "at_least must be a number, not True"),
     ],
 )
 def test_what_has_no_posterior_is_refused(data: Any, asked: dict[str, Any], words: str) -> None:

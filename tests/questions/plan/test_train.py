@@ -304,7 +304,7 @@ def test_names_of_seeds_change_nothing() -> None:
         (rows(), {"target": 1.0}, UsageError, "below 1"),
         (rows(), {"target": 0}, UsageError, "above 0"),
         (rows(), {"target": 92}, UsageError, "write 0.92"),
-        (rows(), {"target": math.nan}, UsageError, "Cannot use the target"),
+        (rows(), {"target": math.nan}, UsageError, "target must be"),
         (rows(), {"n_test": 0}, UsageError, "number of test items"),
         ([{**r, "test_size": 0.25} for r in rows()], {}, DataError, "n_test="),
         ([{**r, "se": 0} for r in rows()], {}, DataError, "above 0"),

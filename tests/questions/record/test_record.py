@@ -676,6 +676,6 @@ def test_any_content_of_the_notes_beside_a_run_is_a_clear_error(home: Path, cont
 def test_a_protocol_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     run = [{"id": i, "score": 1} for i in range(5)]
     for ask in (sy.record, sy.check):
-        with pytest.raises(sy.UsageError, match="Cannot use protocol: expected a mapping of keys to values, got '5-shot'"):
+        with pytest.raises(sy.UsageError, match="protocol must be a mapping of keys to values, not '5-shot'"):
             ask(run, task="t", model="m", protocol="5-shot", directory=str(tmp_path))
     assert list(tmp_path.iterdir()) == []

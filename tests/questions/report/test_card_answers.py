@@ -96,7 +96,7 @@ def test_answers_come_from_a_file(tmp_path: Path) -> None:
 @every(
     "text, match",
     [
-        ('harm = "x"', "unknown key.*harms"),
+        ('harm = "x"', "Unknown key.*harms"),
         ("harms = 3", "expected a text, got an int"),
         ("harms = ", "expected TOML"),
         ("[harms]\nx = 1", "expected a text"),

@@ -59,7 +59,7 @@ def summarizes(prompt: str) -> str:
 def test_the_presets_are_those_that_help_and_guide_name() -> None:
     assert preset_names() == ["cnn_dailymail", "gpqa_diamond", "gsm8k", "json_mode_eval", "mmlu", "perplexity"]
     (option,) = [option for option in OPTIONS if option.name == "preset"]
-    assert option.help.endswith(f": {', '.join(preset_names())}.")
+    assert option.help_with_names().endswith(f"One of {', '.join(preset_names())}.")
     guide = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in guide for name in preset_names())
 

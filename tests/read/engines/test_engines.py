@@ -51,7 +51,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
             "--filter chooses inside the log of a tool, and --engine spark reads tables only.",
         ),
         (["--engine", "dask"], "--engine must be auto, duckdb or spark, not 'dask'"),
-        (["--engine", "spark", "--master", ""], "Cannot use --master: expected"),
+        (["--engine", "spark", "--master", ""], "--master must be"),
     ],
 )
 @pytest.mark.parametrize("command", ["measure", "compare"])
@@ -75,7 +75,7 @@ def test_what_only_this_process_holds() -> None:
             sy.measure(data, engine="spark", master="local")
     with pytest.raises(UsageError, match="engine must be auto, duckdb or spark, not 'polars'"):
         sy.measure([1, 0, 1], engine="polars")
-    with pytest.raises(UsageError, match="Cannot use remote: expected a text, got 7"):
+    with pytest.raises(UsageError, match="remote must be a text, not 7"):
         sy.measure([1, 0, 1], remote=7)
 
 

@@ -177,7 +177,7 @@ def test_a_packed_table_is_a_table(tmp_path: Path) -> None:
 
 def test_a_choice_needs_a_name() -> None:
     samples = str(next((HERE / "lm_eval" / "api" / "model-a").glob("samples_*")))
-    with pytest.raises(UsageError, match="Cannot use filter="):
+    with pytest.raises(UsageError, match="filter= must be"):
         open_source(samples, columns={"filter": 3})
     with pytest.raises(UsageError, match="Cannot use score= with a log"):
         open_source(samples, columns={"filter": "strict-match", "score": [1, 0]})

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.did_you_mean import did_you_mean, either
+from steelyard.did_you_mean import either, unknown_key
 from steelyard.errors import AmbiguityError, SourceError
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
@@ -128,7 +128,8 @@ def read_budget(table: Any, file: Path) -> SuiteBudget | None:
         raise SourceError(what, got=f"budget = {table!r}", need="a table", hint="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
     for key in table:
         if key not in OF_BUDGET:
-            raise SourceError(what, got=f"{key!r} in budget", need=f"one of {', '.join(OF_BUDGET)}")
+            unknown, hint = unknown_key(key, OF_BUDGET, f"the budget of the suite {file.name!r}")
+            raise SourceError(unknown, got=f"{key!r} in budget", need=f"one of {', '.join(OF_BUDGET)}", hint=hint)
     numbers = {}
     for key in ("false_alarms_per_year", "runs_per_year"):
         value = table.get(key, getattr(SuiteBudget(), key))
@@ -168,10 +169,8 @@ def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[st
         raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} is {type(table).__name__}", need="a table")
     for key in table:
         if key not in known:
-            got = f"{key!r} in {what}"
-            raise SourceError(
-                f"cannot read the suite {file.name!r}", got=got, need=f"one of {', '.join(known)}", hint=did_you_mean(key, known)
-            )
+            unknown, hint = unknown_key(key, known, repr(file.name) if what == "the file" else f"{what} of the suite {file.name!r}")
+            raise SourceError(unknown, got=f"{key!r} in {what}", need=f"one of {', '.join(known)}", hint=hint)
     return dict(table)
 
 
@@ -187,8 +186,12 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path, *, resu
         )
     given = [name for name in ("result", "value", "run") if name in one]
     if len(given) != 1:
-        got = f"{what} with {' and '.join(given) if given else 'none of them'}"
-        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="one of result, value and run")
+        there = " and ".join(given) if given else "none of them"
+        raise SourceError(
+            f"In the suite {file.name!r}, {what} needs one of result, value and run; it has {there}.",
+            got=f"{what} with {there}",
+            need="one of result, value and run",
+        )
     tier = one.pop("tier", head.get("tier", "critical"))
     if not isinstance(tier, str) or tier not in TIERS:
         raise SourceError(

@@ -47,7 +47,7 @@ LONGEST = 10_000_000  # a third of a year; clocks of the system end somewhere
 def seconds_of(timeout: Any) -> float:
     """A timeout that makes sense."""
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= LONGEST:
-        raise UsageError("cannot use the timeout", got=repr(timeout), need=f"seconds above 0, at most {LONGEST:,}")
+        raise UsageError("cannot use timeout", got=repr(timeout), need=f"seconds above 0, at most {LONGEST:,}")
     return float(timeout)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import either, nearest
 from steelyard.errors import UsageError, with_article
 
 if TYPE_CHECKING:
@@ -55,7 +55,13 @@ def model_of(
         )
     door, colon, rest = given.partition(":")
     if not colon or door not in DOORS or not rest.strip():
-        raise UsageError(f"cannot find the model {given!r}", need=f"one of: {', '.join(DOORS.values())}", hint=_near(given, door, colon))
+        doors = tuple(DOORS.values())
+        raise UsageError(
+            f"No model {given!r}; write {either(doors)}.",
+            got=repr(given),
+            need=f"one of: {', '.join(doors)}",
+            hint=_near(given, door, colon),
+        )
     name = name or default_name(given)
     if door == "openai":
         return _endpoint(

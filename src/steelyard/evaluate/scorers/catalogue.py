@@ -216,9 +216,12 @@ def scorer_named(
             )
         return _code(code, getattr(code, "__qualname__", type(code).__name__), options, metric)
     if not isinstance(name, str):
-        got = "no scorer" if name is None else f"{name!r}"
+        got = "no scorer" if name is None else f"{name!r} as its scorer"
         raise UsageError(
-            "cannot score the answers", got=got, need=f"one of {', '.join(SCORERS)}, or pkg.mod:function", hint='scorer = "exact"'
+            f"The task has {got}; use {', '.join(SCORERS)} or pkg.mod:function.",
+            got=got,
+            need=f"one of {', '.join(SCORERS)}, or pkg.mod:function",
+            hint='scorer = "exact"',
         )
     if ":" in name:
         return _code(function_named(name, where), name, options, metric)

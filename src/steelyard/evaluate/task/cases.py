@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from steelyard.did_you_mean import did_you_mean, nearest
+from steelyard.did_you_mean import nearest, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
 
@@ -325,7 +325,7 @@ def shots_of(given: Any, data: Any) -> Shots | None:
     n, seed = given.get("n", 0), given.get("seed", 0)
     for key, value, least in (("n", n, 1), ("seed", seed, None)):
         if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-            raise UsageError("cannot use shots", got=f"{key} = {value!r}", need="a whole number" + (" of at least 1" if least else ""))
+            raise UsageError(f"cannot use shots.{key}", got=repr(value), need="a whole number" + (" of at least 1" if least else ""))
     source = given.get("data")
     if source is None:
         raise UsageError(
@@ -591,8 +591,8 @@ def _example(row: Row, place: int, template: Template, truth: Template | str | N
 def check_keys(table: Mapping[str, Any], known: Sequence[str], what: str) -> None:
     for key in table:
         if key not in known:
-            need = f"one of {', '.join(known)}" if known else "none"
-            raise UsageError(f"cannot use {what}", got=f"the key {key!r}", need=need, hint=did_you_mean(str(key), known))
+            unknown, hint = unknown_key(key, known, what)
+            raise UsageError(unknown, got=f"the key {key!r}", need=f"one of {', '.join(known)}" if known else "none", hint=hint)
 
 
 def canonical(value: Any) -> str:

@@ -71,7 +71,7 @@ def equivalence_of_flips(gained: int, lost: int, n: int, margin: Margin) -> Equi
     """
     low, high = _ends(margin)
     if not -1 < low < high < 1:
-        raise UsageError("cannot use the margin", got=repr(margin), need="ends inside (-1, 1), the range of a difference of shares")
+        raise UsageError("cannot use margin", got=repr(margin), need="ends inside (-1, 1), the range of a difference of shares")
     if min(gained, lost) < 0 or gained + lost > n or n == 0:
         raise DataError("cannot test equivalence", got=f"{gained} gained and {lost} lost of {n} items", need="counts that fit into n > 0")
     lower, upper = tango_z(gained, lost, n, low), tango_z(gained, lost, n, high)
@@ -103,7 +103,7 @@ def rope(posterior: Posterior, margin: float) -> Rope:
     [0.102213, 0.795574, 0.102213]
     """
     if not 0 <= margin < math.inf:
-        raise UsageError("cannot use the margin", got=repr(margin), need="a finite number of 0 or more")
+        raise UsageError("cannot use margin", got=repr(margin), need="a finite number of 0 or more")
     worse, better = posterior.cdf(-margin), posterior.sf(margin)
     return Rope(worse, max(0.0, 1.0 - worse - better), better)
 
@@ -136,7 +136,7 @@ def expected_loss(posterior: Posterior) -> Loss:
 def _ends(margin: Margin) -> tuple[float, float]:
     low, high = margin if isinstance(margin, tuple) else (-margin, margin)
     if not -math.inf < low < high < math.inf:  # also catches NaN
-        raise UsageError("cannot use the margin", got=repr(margin), need="a number above 0, or (low, high) with low < high")
+        raise UsageError("cannot use margin", got=repr(margin), need="a number above 0, or (low, high) with low < high")
     return float(low), float(high)
 
 

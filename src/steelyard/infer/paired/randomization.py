@@ -97,7 +97,7 @@ def randomize(
 def check_exchanges(draws: int) -> int:
     """A whole number of draws, at least one."""
     if isinstance(draws, bool) or int(draws) != draws or draws < 1:
-        raise UsageError("cannot use the number of draws", got=f"{draws}", need="a whole number of at least 1", hint="10000 is the default")
+        raise UsageError("cannot use draws", got=f"{draws}", need="a whole number of at least 1", hint="10000 is the default")
     return int(draws)
 
 

@@ -353,7 +353,7 @@ def _level(alpha: float, test: str, alternative: str) -> float:
 
 def check_theta(discordance: float, theta: float) -> None:
     if not 0 < discordance <= 1:
-        raise UsageError("cannot use the discordance", got=repr(discordance), need="a share of items above 0, at most 1")
+        raise UsageError("cannot use discordance", got=repr(discordance), need="a share of items above 0, at most 1")
     if not 0 <= theta <= discordance:
         raise UsageError(
             f"theta {theta!r} is larger than the discordance {discordance!r}: items are lost only where the systems disagree.",

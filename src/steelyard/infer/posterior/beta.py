@@ -325,9 +325,7 @@ def prior_pair(prior: Prior, failures: float = 1.0) -> tuple[float, float]:
     a, b = (prior[0], prior[1]) if isinstance(prior, tuple) else (prior, prior * failures)
     if not (0 < a < math.inf and 0 < b < math.inf):  # also catches NaN
         haldane = "a prior of 0 (Haldane) leaves an improper posterior when a count is 0, with an interval of no width; "
-        raise UsageError(
-            "cannot use the prior", got=repr(prior), need="a finite number above 0", hint=f"{haldane}0.5 is the reference prior"
-        )
+        raise UsageError("cannot use prior", got=repr(prior), need="a finite number above 0", hint=f"{haldane}0.5 is the reference prior")
     return float(a), float(b)
 
 

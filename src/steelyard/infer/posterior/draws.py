@@ -188,14 +188,14 @@ def _cells(counts: Counts, prior: float | Array) -> tuple[_Cells, str]:
     """Which Gamma variates to draw. With many cells, the empty ones off the diagonal are left to `_sprinkle`."""
     k = counts.classes
     if k < 1 or (np.ndim(prior) != 0 and np.shape(prior) != (k, k)):
-        raise UsageError("cannot use the prior", got=f"an array of shape {np.shape(prior)}", need=f"a number, or {k} x {k} pseudo-counts")
+        raise UsageError("cannot use prior", got=f"an array of shape {np.shape(prior)}", need=f"a number, or {k} x {k} pseudo-counts")
     occupied: dict[tuple[int, int], float] = {}
     for truth, prediction, count in counts.cells():
         place = truth, min(prediction, k)
         occupied[place] = occupied.get(place, 0.0) + count
     if isinstance(prior, np.ndarray):
         if not (np.isfinite(prior).all() and (prior >= 0).all() and (np.diag(prior) > 0).all()):
-            raise UsageError("cannot use the prior", got="pseudo-counts below 0 or not finite", need="0 or more, above 0 on the diagonal")
+            raise UsageError("cannot use prior", got="pseudo-counts below 0 or not finite", need="0 or more, above 0 on the diagonal")
         mass, together, printed = prior, False, "Dirichlet(given pseudo-counts)"
     else:
         diagonal, _ = prior_pair(prior)

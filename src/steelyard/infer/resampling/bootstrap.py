@@ -36,7 +36,7 @@ def check_draws(draws: int, confidence_level: float, side: str) -> int:
     needed = _needed(confidence_level, side)
     if isinstance(draws, bool) or int(draws) != draws or draws < needed:
         raise UsageError(
-            "cannot use the number of draws",
+            "cannot use draws",
             got=f"{draws}",
             need=f"a whole number of at least {needed} for this level",
             hint=f"draws={needed} or more, or a lower confidence level",

@@ -35,9 +35,9 @@ class ConfidenceSequence:
 
     def __init__(self, score_range: tuple[float, float], alpha: float = 0.05, *, width: float | None = None) -> None:
         if not (math.isfinite(score_range[0]) and math.isfinite(score_range[1]) and score_range[1] > score_range[0]):
-            raise UsageError("cannot use the range", got=f"{score_range!r}", need="two finite numbers, rising")
+            raise UsageError("cannot use range", got=f"{score_range!r}", need="two finite numbers, rising")
         if width is not None and not width > 0:
-            raise UsageError("cannot use the width", got=repr(width), need="a positive number")
+            raise UsageError("cannot use width", got=repr(width), need="a positive number")
         self.score_range, self.alpha = (float(score_range[0]), float(score_range[1])), alpha
         self.width = None if width is None else width / (self.score_range[1] - self.score_range[0])
         self.n = 0

@@ -51,7 +51,7 @@ class EMcNemar:
 
     def __init__(self, alpha: float = 0.05, *, prior: float = 2.0) -> None:
         if not prior > 0:
-            raise UsageError("cannot use the prior", got=repr(prior), need="a positive number", hint="2 spends little on tiny drops")
+            raise UsageError("cannot use prior", got=repr(prior), need="a positive number", hint="2 spends little on tiny drops")
         self.alpha, self.prior = alpha, prior
         self.looks: tuple[Mapping[str, Any], ...] = ()
         self.decision = "continue"

@@ -52,7 +52,7 @@ class EProcess:
     ) -> None:
         if not score_range[1] > score_range[0]:
             raise UsageError(
-                "cannot use the range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
+                "cannot use range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
             )
         width = float(score_range[1] - score_range[0])
         if not 0 <= margin < width or (theta is not None and not margin < theta < width):

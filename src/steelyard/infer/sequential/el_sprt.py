@@ -74,7 +74,7 @@ class EmpiricalLikelihoodSprt:
         width = float(score_range[1] - score_range[0])
         if not 0 < width < math.inf:
             raise UsageError(
-                "cannot use the range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
+                "cannot use range", got=f"a range from {score_range[0]:g} to {score_range[1]:g}", need="a rising range of scores"
             )
         if not 0 <= margin < theta < width * -ends[0]:
             raise UsageError(

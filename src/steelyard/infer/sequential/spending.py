@@ -56,7 +56,9 @@ def _family(spending: str) -> tuple[str, float]:
     plain = name in ("obrien-fleming", "pocock") and not colon
     shaped = (name == "hsd" and abs(parameter) <= 40) or (name == "power" and 0 < parameter <= 40)
     if not (plain or shaped):
-        raise UsageError("cannot use the spending function", got=repr(spending), need=f"one of {SPENDINGS}", hint="hsd:-1")
+        raise UsageError(
+            f"No spending function {spending!r}; use {SPENDINGS}.", got=repr(spending), need=f"one of {SPENDINGS}", hint="hsd:-1"
+        )
     return name, parameter
 
 
@@ -171,7 +173,7 @@ def _bounds(
 def _check_times(looks: int, times: tuple[float, ...] | None) -> tuple[float, ...]:
     """Information times of the looks: given, or equally spaced."""
     if not isinstance(looks, int) or isinstance(looks, bool) or not 1 <= looks <= 200:
-        raise UsageError("cannot use the number of looks", got=repr(looks), need="a whole number from 1 to 200")
+        raise UsageError("cannot use looks", got=repr(looks), need="a whole number from 1 to 200")
     if times is None:
         return tuple((k + 1) / looks for k in range(looks))
     rising = all(a < b for a, b in zip((0.0, *times), times, strict=False))

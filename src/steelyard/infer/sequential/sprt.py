@@ -34,7 +34,7 @@ class Sprt:
     def __init__(self, *, theta: float, discordance: float, alpha: float = 0.05, beta: float = 0.2) -> None:
         if not 0 < discordance <= 1 - check_theta(theta):
             raise UsageError(
-                "cannot use the discordance",
+                "cannot use discordance",
                 got=f"{discordance!r}",
                 need="a share of the items above 0, at most 1 - theta",
                 hint="the exact group-sequential McNemar test needs no discordance",

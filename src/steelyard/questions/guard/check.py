@@ -196,7 +196,7 @@ def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched:
 def _of_value(value: float, guarded: Guarded, rule: GuardRule, warnings: Warnings) -> Verdict:
     """A bare score against the number on record, or against its explicit floor."""
     entry = guarded.entry
-    score = number("the value", value)
+    score = number("value", value)
     if entry.value is not None and rule.scale is None and abs(entry.value) > 1 >= abs(score):
         raise DataError(
             f"The value {score:g} and the reference {entry.value:g} seem to be in different scales.",

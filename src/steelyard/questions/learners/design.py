@@ -85,10 +85,10 @@ def settle_scheme(method: str, folds: int | None, repeats: int | None, test_size
     for name, least in (("folds", 2), ("repeats", 1 if known.folds else 2)):
         value = chosen[name]
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise UsageError(f"cannot use the number of {name}", got=repr(value), need=f"a whole number of at least {least}")
+            raise UsageError(f"cannot use {name}", got=repr(value), need=f"a whole number of at least {least}")
     share = chosen["test_size"]
     if share is not None and not (isinstance(share, float) and 0 < share < 1):
-        raise UsageError("cannot use the test size", got=repr(share), need="a share between 0 and 1", hint="0.1 tests on a tenth")
+        raise UsageError("cannot use test_size", got=repr(share), need="a share between 0 and 1", hint="0.1 tests on a tenth")
     return Scheme(method=method, corrected=known.corrected, **chosen)
 
 

@@ -345,7 +345,7 @@ def as_target(y: Any, n: int) -> npt.NDArray[Any]:
 
 def _workers(workers: int | None) -> int | None:
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1)):
-        raise UsageError("cannot use the number of workers", got=repr(workers), need="a whole number of at least 1, or -1 for all cores")
+        raise UsageError("cannot use workers", got=repr(workers), need="a whole number of at least 1, or -1 for all cores")
     within("workers", workers)
     return workers
 

@@ -137,9 +137,9 @@ def _strata(stratify: bool | str, scorer: SplitScorer, grouped: bool) -> Any:
 
 def _check(repeats: int, test_size: float, units: int) -> None:
     if isinstance(repeats, bool) or not is_whole(repeats) or repeats.__index__() < 1:
-        raise UsageError("cannot use the number of repeats", got=repr(repeats), need="a whole number of at least 1")
+        raise UsageError("cannot use repeats", got=repr(repeats), need="a whole number of at least 1")
     if not (isinstance(test_size, float) and 0 < test_size < 1):
-        raise UsageError("cannot use the test size", got=repr(test_size), need="a share between 0 and 1", hint="0.25 tests on a quarter")
+        raise UsageError("cannot use test_size", got=repr(test_size), need="a share between 0 and 1", hint="0.25 tests on a quarter")
     if units < 2:
         raise DataError(
             f"Too few to split: {units} items or groups, at least 2 are needed.", got=f"{units} item(s) or group(s)", need="at least 2"
@@ -152,7 +152,7 @@ def _sizes(given: Sequence[int] | None, largest: int, classes: int, stratified: 
     else:
         odd = [size for size in given if isinstance(size, bool) or not is_whole(size) or size.__index__() < 1]
         if odd:
-            raise UsageError("cannot use the sizes", got=repr(odd[0]), need="whole numbers of training items")
+            raise UsageError("cannot use sizes", got=repr(odd[0]), need="whole numbers of training items")
         found = sorted({size.__index__() for size in given})
     if len(found) < LEAST_SIZES:
         raise UsageError(

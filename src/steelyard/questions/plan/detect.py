@@ -366,10 +366,18 @@ def _check_drop(theta: float | None, spread: ItemVariance, goal: str) -> None:
     if theta <= spread.largest(goal):
         return
     if spread.kind != "discordance":
-        raise UsageError("cannot use theta", got=f"{theta:g}", need=f"at most {spread.largest(goal):.4g}: accuracy stays between 0 and 1")
+        most = spread.largest(goal)
+        raise UsageError(
+            f"theta must be at most {most:.4g}, not {theta:g}: accuracy stays between 0 and 1.",
+            got=f"{theta:g}",
+            need=f"at most {most:.4g}",
+        )
     if spread.healthy:
-        got = f"a drop of {theta:g} when {spread.value:g} of the items change anyway"
-        raise UsageError("cannot use theta", got=got, need=f"at most {spread.largest(goal):.4g}")
+        raise UsageError(
+            f"theta must be at most {spread.largest(goal):.4g} when {spread.value:g} of the items change anyway, not {theta:g}.",
+            got=f"a drop of {theta:g} when {spread.value:g} of the items change anyway",
+            need=f"at most {spread.largest(goal):.4g}",
+        )
     raise UsageError(
         f"A drop of {theta:g} is impossible when only {spread.value:g} of the items change.",
         got=f"a drop of {theta:g} while only {spread.value:g} of the items change",

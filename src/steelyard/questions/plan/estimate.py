@@ -253,7 +253,7 @@ def _rule(known: Expectation, goal: dict[str, float], interval: str, level: floa
     if f1 and interval == "wald":
         raise not_offered("interval", interval, known.metric.name, [m for m in METHODS if m != "wald"])
     if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
-        raise UsageError("cannot use the prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
+        raise UsageError("cannot use prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
     bar = goal.get("threshold")
     if bar is not None and known.metric.counts_wrong:
         bar = 1 - bar
@@ -265,7 +265,7 @@ def _batch(batch: int | None) -> int:
     if batch is None:
         return BATCH
     if isinstance(batch, bool) or not is_whole(batch) or batch.__index__() < 1:
-        raise UsageError("cannot use the batch", got=repr(batch), need="a whole number of at least 1")
+        raise UsageError("cannot use batch", got=repr(batch), need="a whole number of at least 1")
     return batch.__index__()
 
 

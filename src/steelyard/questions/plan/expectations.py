@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from steelyard.did_you_mean import either
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.late_dataclass import dataclass
@@ -156,9 +157,10 @@ def expect(
     wanted = {each.name: each for each in plannable()}
     if metric not in wanted:
         raise UsageError(
-            f"cannot plan for the metric {metric!r}",
+            f"A plan for {metric!r} is not possible; plan for {either(tuple(wanted))}.",
+            got=repr(metric),
             need=f"one of {', '.join(wanted)}",
-            hint="other metrics are not proportions of items; plan for the closest of these",
+            hint="other metrics are not proportions of items; take the closest of these",
         )
     given = {name: probability(name, value) for name, value in told.items() if value is not None}
     for name in given:

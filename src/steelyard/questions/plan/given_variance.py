@@ -94,7 +94,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
 def _refuse(options: Mapping[str, Any], kind: str, names: Sequence[str], kinds: Sequence[str], where: str) -> None:
     there = [name for name in names if options[name] is not None]
     if there and kind not in kinds:
-        raise UsageError(f"cannot use {there[0]}", got=f"{there[0]} beside {kind}", need=where)
+        raise UsageError(f"{there[0]}= cannot be used with {kind}=; it belongs to {where}.", got=f"{there[0]} beside {kind}", need=where)
 
 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -114,7 +114,7 @@ def _design_effect(options: Mapping[str, Any]) -> float:
                 got="a design effect beside icc or group_size",
                 need="one or the other",
             )
-        return number("the design effect", effect, above=0, hint="1 for independent items; 1 + (m - 1) x icc for groups of m")
+        return number("design_effect", effect, above=0, hint="1 for independent items; 1 + (m - 1) x icc for groups of m")
     if (icc is None) != (size is None):
         raise UsageError(
             f"{'icc' if size is None else 'group_size'} alone is not enough for groups; give both icc and group_size.",

@@ -234,7 +234,7 @@ def plan_train(
     points, up = points_of(
         curve, size=size, score=score, train_score=train_score, seed_column=seed_column, n_test=n_test, higher_is_better=higher_is_better
     )
-    wanted = number("the target", target, above=0, below=1 if up else math.inf, hint=_hint(target, up))
+    wanted = number("target", target, above=0, below=1 if up else math.inf, hint=_hint(target, up))
     return Question(points=points, target=wanted, up=up, settings=settings, warnings=Warnings()).answer()
 
 

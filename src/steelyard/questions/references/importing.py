@@ -14,7 +14,7 @@ from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
 from steelyard.metrics.catalogue import is_share, parse
-from steelyard.options.option import documented
+from steelyard.options.option import documented, unknown_word
 from steelyard.options.references import IMPORT
 from steelyard.questions.references.changes import signature_of
 from steelyard.questions.references.listing import Where, plural, shown_path
@@ -146,7 +146,7 @@ def import_references(
     before the references: none of them is ever judged without it. Nothing that is said there already is changed.
     """
     if dialect not in DIALECTS:
-        raise UsageError(f"cannot import the dialect {dialect!r}", need=f"one of {', '.join(DIALECTS)}")
+        raise unknown_word("dialect", dialect, tuple(DIALECTS))
     found = DIALECTS[dialect](path)
     why = (reason or "").strip() or f"imported from {os.path.basename(os.path.abspath(path))} ({dialect})"
     places = {task: locate(task, directory, config) for task in found.tasks}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there, write_atomic
-from steelyard.did_you_mean import did_you_mean
+from steelyard.did_you_mean import unknown_key
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.estimate.row import with_standard_errors
 from steelyard.late_dataclass import dataclass
@@ -229,9 +229,8 @@ def card_answers(given: Mapping[str, Any] | str | os.PathLike[str] | None) -> di
     answers = {}
     for key, text in found.items():
         if key not in keys:
-            raise UsageError(
-                f"cannot use {key!r} in {shown}", got="an unknown key", need=f"one of {', '.join(keys)}", hint=did_you_mean(str(key), keys)
-            )
+            unknown, hint = unknown_key(key, keys, shown)
+            raise UsageError(unknown, got="an unknown key", need=f"one of {', '.join(keys)}", hint=hint)
         if not isinstance(text, str):
             raise UsageError(f"cannot use {key!r} in {shown}", got=with_article(type(text).__name__), need="a text")
         name = keys[key]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import unknown_key
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.row import with_standard_errors
 from steelyard.metrics.catalogue import is_share
@@ -63,9 +63,8 @@ def _about(given: Mapping[str, str], source: Source | None) -> RecordDetails:
     """What was said, and what the log says of itself."""
     strange = next((name for name in given if name not in FIELDS), None)
     if strange is not None:
-        near = nearest(strange, FIELDS)
-        hint = f"did you mean {near}?" if near else ""
-        raise UsageError("cannot use this key of about=", got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
+        unknown, hint = unknown_key(strange, FIELDS, "about=")
+        raise UsageError(unknown, got=repr(strange), need=f"one of {', '.join(FIELDS)}", hint=hint)
     told: dict[str, Any] = {**_told(source), **{name: str(value) for name, value in given.items()}}
     absent = [name for name in REQUIRED if not told.get(name)]
     if absent:
