@@ -140,7 +140,8 @@ def probability(name: str, value: Any) -> float:
         number = math.nan
     if not 0 < number < 1:  # also catches NaN
         hint = f"write {number / 100:g}" if 2 <= number < 100 else "0.9 means 90%"
-        raise UsageError(f"cannot use the {name}", got=repr(value), need="a number strictly between 0 and 1", hint=hint)
+        need = "a number strictly between 0 and 1"
+        raise UsageError(f"The {name} must be {need}, not {value!r}.", got=repr(value), need=need, hint=hint)
     return number
 
 
@@ -233,7 +234,7 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
         a = b = math.nan
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise UsageError(
-            f"cannot use the {name}",
+            f"The {name} must be two positive numbers, a and b of a Beta distribution, not {pair!r}.",
             got=repr(pair),
             need="two positive numbers, a and b of a Beta distribution",
             hint="45,5 is about 45 of 50",
