@@ -178,7 +178,7 @@ def test_a_log_at_a_fixed_place_below_the_checkout(made: Made, steelyard: Comman
     told = steelyard("bisect", made.range, *made.runs, "--log", "logs/*.jsonl", "--format", "json", "--", *script(made, text))
     assert told.json["named"] == [made.first_bad]
     for wrong in ("../x.jsonl", "/tmp/x.jsonl", ""):
-        assert "expected a path below the checkout" in steelyard("bisect", made.range, *made.runs, "--log", wrong, "--", "true").err
+        assert "must be a path below the checkout" in steelyard("bisect", made.range, *made.runs, "--log", wrong, "--", "true").err
 
 
 def test_a_command_that_answers_more_than_it_was_asked_is_told(made: Made, steelyard: Command) -> None:

@@ -461,7 +461,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"sigma": 50, "theta": 3, "icc": 0.1, "group_size": 5, "design_effect": 2},
         ("Give the design effect, or icc and group_size, not both.",),
     ),
-    "design effect 0": ({"sigma": 50, "theta": 3, "design_effect": 0}, ("design effect",)),
+    "design effect 0": ({"sigma": 50, "theta": 3, "design_effect": 0}, ("design_effect must be",)),
     "ratio and reference": ({"sigma": 50, "theta": 3, "ratio": 2, "n_reference": 100}, ("Give ratio or n_reference, not both.",)),
     "ratio 0": ({"sigma": 50, "theta": 3, "ratio": 0}, ("ratio",)),
     "ratio of pairs": ({"sd": 0.3, "theta": 0.03, "ratio": 2}, ("ratio= cannot be used with sd=",)),

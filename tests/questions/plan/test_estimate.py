@@ -168,7 +168,7 @@ def test_signature_repeats_the_plan() -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "one": ({"expected": 1.0, "width": 0.1}, "strictly between 0 and 1"),
-    "prevalence": ({"metric": "recall", "expected": 0.9, "width": 0.1, "prevalence": -0.1}, "Cannot use the prevalence"),
+    "prevalence": ({"metric": "recall", "expected": 0.9, "width": 0.1, "prevalence": -0.1}, "The prevalence must be"),
     "wide": ({"expected": 0.9, "width": 1.0}, "width must be"),
     "narrow": ({"expected": 0.9, "width": 0.0}, "width must be"),
     "half": ({"expected": 0.9, "half_width": 0.5}, "less than 0.5"),
@@ -203,7 +203,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "design too low": ({"design_prior": (45, 5), "threshold": 0.9}, "No number of items"),
     "batch": ({"expected": 0.9, "width": 0.1, "batch": 0}, "at least 1"),
     "prior": ({"expected": 0.9, "width": 0.1, "prior": 0}, "0.5 is Jeffreys"),
-    "metric": ({"metric": "mcc", "width": 0.1}, "one of accuracy, error, precision"),
+    "metric": ({"metric": "mcc", "width": 0.1}, "plan for accuracy, error, precision"),
     "interval": ({"expected": 0.9, "width": 0.1, "interval": "bca"}, "use bayes, wilson"),
     "columns": ({"expected": 0.9, "width": 0.1, "truth": "gold"}, "Columns ('truth') need a pilot to be read from."),
     "pilot and have": ({"pilot": Counts.of(45, 50), "have": (45, 50), "width": 0.1}, "one of them"),
