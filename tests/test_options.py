@@ -216,7 +216,7 @@ DRAWN = [(verb, name) for verb in ASKED for name in ("seed", "draws") if name in
 @every(("verb", "name"), DRAWN)
 def test_a_seed_or_a_number_of_draws_that_is_none(verb: str, name: str) -> None:
     for value in (-1, 1.5, "many", True):
-        with pytest.raises(sy.UsageError, match=rf"Cannot use .*\b{name}\b"):
+        with pytest.raises(sy.UsageError, match=rf"^{name} must be "):
             ASKED[verb](**{**BESIDES.get(verb, {}), name: value})
 
 

@@ -725,11 +725,6 @@ def refuse_choice(option: Option, value: Any, name: str = "") -> None:
     raise unknown_word(name or option.name, value, words, option.noun or option.name.replace("_", " "))
 
 
-def option_named(name: str, options: Iterable[Option]) -> Option:
-    """The option of this name among those that a verb declares."""
-    return next(option for option in options if option.name == name)
-
-
 def check_choices(options: Iterable[Option], **given: Any) -> None:
     """Values that must be among the declared ones of their option; what is left out is looked up nowhere.
 
