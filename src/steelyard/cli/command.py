@@ -447,10 +447,11 @@ class DeclaredChoice(WordChoice):
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.declared.names
+        return self.declared.choices or self.declared.names
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        refuse_choice(self.declared, value, flag_of(self.declared))
+        if value not in self.choices:
+            refuse_choice(self.declared, value, flag_of(self.declared))
         return str(value)
 
 
