@@ -294,7 +294,6 @@ def settle_run(
         raise UsageError("Give n= or until='n=...', not both.", got="n= and until='n=...'", need="one of them")
     if stopping is not None and "decided" not in when:
         raise UsageError(f"stopping={stopping!r} needs until='decided'.", got=f"stopping={stopping!r} alone", need="until='decided'")
-    check_choices(OPTIONS, stopping=stopping)
     if looks is not None and "decided" not in when:
         raise UsageError(
             f"looks={looks!r} needs until='decided' and a rule that plans looks.",
@@ -324,7 +323,7 @@ def settle_run(
             hint=f"leave {judging[0]}= out, or use until='decided'",
         )
     priced = spread("prices", prices, models)
-    check_choices(OPTIONS, missing=missing, unmatched=unmatched, scale=rule.get("scale"), strata=strata)
+    check_choices(OPTIONS, stopping=stopping, missing=missing, unmatched=unmatched, scale=rule.get("scale"), strata=strata)
     size = when.get("n", n)
     price = tuple(None if each is None else Price.of(each) for each in priced)
     if max_cost is not None and None in price:
