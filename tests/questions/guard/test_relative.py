@@ -160,6 +160,27 @@ def test_scores_in_groups_are_wider_than_the_same_items_apart() -> None:
     assert together.upper - together.lower > apart.upper - apart.lower  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("asked", [{"theta": "10%"}, {"margin": "1%", "theta": "10%"}, {"recovery": 0.9}])
+def test_one_group_is_not_judged_alone_or_as_a_slice(asked: dict[str, Any]) -> None:
+    """It shows no spread between groups, so that any share is possible."""
+    x = np.random.default_rng(3).uniform(0.5, 1, 120)
+    group = np.repeat(np.arange(12), 10)
+    before, after = (rows(scores, doc=group, lang=np.where(group, "en", "de")) for scores in (x, x - 0.01))
+    sy.record(before, task="t", model="m", group="doc")
+    sliced = sy.check(after, task="t", model="m", group="doc", by="lang", **asked)
+    alone, others = sliced.slices
+    assert (alone.value, alone.note, others.note) == ("de", "1 group is too few to judge by", "")
+    assert alone.ratio is not None
+    assert others.ratio is not None
+    assert others.ratio.lower is not None
+    assert (alone.ratio.lower, alone.ratio.upper) == (0.0, None)
+    assert others.ratio.lower > 0
+    sy.record(before[:10], task="one", model="m", group="doc")
+    whole = sy.check(after[:10], task="one", model="m", group="doc", **asked)
+    assert whole.verdict == "inconclusive"
+    assert "1 group is too few" in whole.conclusion
+
+
 def test_several_runs_are_means_of_items() -> None:
     r = np.random.default_rng(5)
     chance = r.beta(6, 1, 150)

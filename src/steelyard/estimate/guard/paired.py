@@ -569,14 +569,16 @@ def guard_items(judged: PairedJudgement, guarded: Guarded) -> Verdict:
         claim=judged.claim(),
         changed_items=_changed_items(judged),
         interval=one_sided_bounds(lower, upper, rule.alpha, method or test),
-        details=replace(
-            VerdictDetails.of(found.details),
-            not_judged=too_few_groups(found.details) if found.too_few else None,
-            smallest_p=smallest,
-            standard_error=None if not error else error * unit,
-            interval_method=method,
-            threshold_note=note or None,
-            **pooled,
+        details=VerdictDetails.of(
+            {
+                **found.details,
+                "not_judged": too_few_groups(found.details) if found.too_few else None,
+                "smallest_p": smallest,
+                "standard_error": None if not error else error * unit,
+                "interval_method": method,
+                "threshold_note": note or None,
+                **pooled,
+            }
         ),
     )
 

@@ -85,8 +85,8 @@ def _of_means(means: ItemMeans, grouped: bool, largest: float, candidate: Any) -
         return MeanRatio(baseline=middle[0], candidate=middle[1], units=n, largest=largest, spread=of_items)
 
     def of_groups(ratio: float) -> tuple[float, float]:
-        found = spread(_groups(means, b - ratio * a), QUOTIENT)
-        return found.variance, found.df
+        found = or_none(lambda: spread(_groups(means, b - ratio * a), QUOTIENT))
+        return (0.0, 1.0) if found is None else (found.variance, found.df)  # one group shows no spread, and is never judged
 
     worth = groups_of(_groups(means, b - a), QUOTIENT).effective
     return MeanRatio(baseline=middle[0], candidate=middle[1], units=worth, largest=largest, spread=of_groups)
