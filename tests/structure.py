@@ -132,7 +132,8 @@ def names_of_metrics(tree: Tree) -> set[str]:
 
 
 def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
-    """A metric held against a name of the catalogue, and collections of two such names or more, outside metrics/: `module:line`.
+    """A metric held against a name of the catalogue, collections of two such names or more, and one parsed from a name in the code,
+    outside metrics/: `module:line`.
 
     A comparison counts if the name means a metric and nothing else, or if the other side is called a metric. What is handed to
     `metric=` asks for metrics by name, as any user does.
@@ -143,6 +144,8 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
             continue  # claims are about named metrics; logs have the names of other tools
         compared = tree.nodes(module, ast.Compare)
         found += [f"{module}:{node.lineno}" for node in compared if _asks_a_metric(node, names)]
+        parsed = [node for node in tree.nodes(module, ast.Call) if getattr(node.func, "id", "") in ("parse", "find") and node.args]
+        found += [f"{module}:{node.lineno}" for node in parsed if _texts(node.args[0]) & names]
         listing = [node for kind in LITERALS for node in tree.nodes(module, kind) if _lists_metrics(_members(node), names)]
         if listing:  # seldom, so that what they lie in is looked for only then
             handed = [word.value for call in tree.nodes(module, ast.Call) for word in call.keywords if word.arg == "metric"]
@@ -189,6 +192,45 @@ def base_asked(tree: Tree) -> list[str]:
         for node in tree.nodes(module, ast.Compare)
         if any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
         and not any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in node.comparators)  # where codes begin
+    )
+
+
+def facts_of_one_metric(tree: Tree) -> dict[str, str]:
+    """Attributes of metrics that are set for one metric of the catalogue only, or are flags that only one lacks; and which it is.
+
+    A metric of a class counts with its averages, one with a number by its example. The catalogue is read from the tree itself.
+    """
+    code = """if True:
+        import json, steelyard.metrics.catalogue as c
+        forms, have, asked = {}, {}, {}
+        for metric in getattr(c, "CATALOGUE", {}).values():
+            of_class = [f"macro_{metric.shown}", f"each_{metric.shown}"] if metric.of_class else []
+            forms[metric.base] = [metric, *(c.parse(name) for name in (metric.shown, *of_class))]
+        for base, metrics in forms.items():
+            for metric in metrics:
+                for name in dir(metric):
+                    value = None if name.startswith("_") else getattr(metric, name)
+                    if not callable(value):
+                        have.setdefault((name, value not in (None, False, "", ()), isinstance(value, bool)), set()).add(base)
+        single = {name: min(bases) for (name, is_set, flag), bases in have.items() if len(bases) == 1 and (is_set or flag)}
+        print(json.dumps(single))
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    found: dict[str, str] = json.loads(run.stdout)
+    return found
+
+
+def flags_of_one_metric(tree: Tree) -> list[str]:
+    """Where such an attribute is read outside metrics/: a name in disguise. `attribute of metric: module:line`."""
+    single = facts_of_one_metric(tree)
+    return sorted(
+        f"{node.attr} of {single[node.attr]}: {module}:{node.lineno}"
+        for module in tree.modules
+        if tree.room(module) != "metrics"
+        for node in tree.nodes(module, ast.Attribute)
+        if node.attr in single
     )
 
 
@@ -514,6 +556,7 @@ def counts(tree: Tree) -> dict[str, int]:
     return {
         "metrics asked for by name outside metrics/": len(asked_by_name(tree, names_of_metrics(tree))),
         "comparisons of .base outside metrics/": len(base_asked(tree)),
+        "flags of a metric that are true for one metric only, read outside metrics/": len(flags_of_one_metric(tree)),
         "handlers of an interval that cannot be given": len(handlers_of_degenerate(tree)),
         "class names used twice": len(shared_class_names(tree)),
         "import cycles": len(around),
@@ -534,6 +577,7 @@ def counts(tree: Tree) -> dict[str, int]:
 GOALS = {
     "metrics asked for by name outside metrics/": 0,
     "comparisons of .base outside metrics/": 0,
+    "flags of a metric that are true for one metric only, read outside metrics/": 0,
     "handlers of an interval that cannot be given": 1,
     "class names used twice": 0,
     "import cycles": 0,
@@ -680,6 +724,7 @@ def main() -> None:
     for what, many in {**counts(tree), **size(tree)}.items():
         print(f"{many:8,}  {what}")
     if given.places:
+        print(*flags_of_one_metric(tree), sep="\n")
         for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):

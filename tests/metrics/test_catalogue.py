@@ -52,7 +52,23 @@ def test_refuses(name: str) -> None:
         parse(name)
 
 
-@pytest.mark.parametrize(("wrong", "meant"), [("accurcy", "accuracy"), ("F1", "f1"), ("macro_f", "f1"), ("precison", "precision")])
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("accurcy", "accuracy"),
+        ("F1", "f1"),
+        ("macro_f", "macro_f1"),
+        ("weighted_F2", "weighted_fbeta:2"),
+        ("macro_acuracy", "accuracy"),
+        ("precison", "precision"),
+    ],
+)
 def test_suggests(wrong: str, meant: str) -> None:
-    with pytest.raises(sy.UsageError, match=f"Did you mean {meant}"):
+    with pytest.raises(sy.UsageError, match=rf"^No metric {wrong!r}\. Did you mean {meant}\?$"):
         parse(wrong)
+
+
+@every("name", ["", "zzzzzz", "macro_"])
+def test_lists_all_names_where_none_is_like_it(name: str) -> None:
+    with pytest.raises(sy.UsageError, match=r"^No metric .*\. There are accuracy, error, .* pass\^5\. Hint: "):
+        parse(name)

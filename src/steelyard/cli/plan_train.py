@@ -62,7 +62,7 @@ def _measured(given: Given) -> Any:
         )
     learner = load_learner(given["learner"])
     chosen = {name: given[name] for name in ("metric", "positive", "repeats", "test_size", "workers") if given[name] is not None}
-    numeric = parse(chosen.get("metric", "accuracy")).numeric
+    numeric = "metric" in chosen and parse(chosen["metric"]).numeric  # the default is one of labels
     x, y, groups, said = read_table(given["data"], given["truth"], split(given["features"]), given["group"], numeric=numeric)
     with progress_bar(given["quiet"]) as progress:
         found = learning_curve(

@@ -69,9 +69,9 @@ def auc_evidence(
     enough: whether there are groups to judge by. rare: what the interval counts in where few items changed their places.
     """
     known = (PLAIN,) if pair.areas is None else (RULE, PLAIN)
-    by_interval = _named(asked.choose("interval", asked.interval, known, "auc"), asked.interval, pair)
-    by_test = _named(asked.choose("test", asked.test, known, "auc"), asked.test, pair)
-    interval = _interval(pair, fewer, by_interval, asked, warnings, rare) if enough else None
+    by_interval = _named(asked.choose("interval", asked.interval, known, metric.name), asked.interval, pair)
+    by_test = _named(asked.choose("test", asked.test, known, metric.name), asked.test, pair)
+    interval = _interval(pair, fewer, metric, by_interval, asked, warnings, rare) if enough else None
     tested = attempt(lambda: infer.difference_test(_for(by_test, pair), asked.alternative))
     if isinstance(tested, Degenerate):
         warnings.add(f"{metric.name}: no p-value can be given ({tested})")
@@ -113,7 +113,7 @@ def _for(method: str, pair: AucPair) -> AucPair:
 
 
 def _interval(
-    pair: AucPair, fewer: int, method: str, asked: CompareOptions, warnings: Warnings, rare: UnseenChanges | None
+    pair: AucPair, fewer: int, metric: Metric, method: str, asked: CompareOptions, warnings: Warnings, rare: UnseenChanges | None
 ) -> Interval | None:
     from steelyard.infer.intervals.mean import wilson_mean
 
@@ -125,7 +125,7 @@ def _interval(
             warnings.add("few items changed their places: the interval allows a new item to move from the first place to the last")
         return interval_of(asked, low, high, method)
     if isinstance(ends, Degenerate):
-        warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name="auc", difference=True, wide=True))
+        warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name=metric.name, difference=True, wide=True))
         return interval_of(asked, *wilson_mean(pair.difference, fewer, -1.0, 1.0, asked.level, asked.side), "wilson-mean")
     return interval_of(asked, *ends, method)
 

@@ -35,8 +35,8 @@ def flips_board(
     right, labelled = found
     counted = all_flips(right)
     n = right.shape[1]
-    moved = [(f.baseline_only, f.candidate_only) if metric.counts_wrong else (f.candidate_only, f.baseline_only) for f in counted.values()]
-    distinct = list(dict.fromkeys(moved))  # (gained, lost): many pairs share theirs
+    moved = [(gained, lost) for _, lost, gained, _ in (flips[:: metric.right_adds] for flips in counted.values())]
+    distinct = list(dict.fromkeys(moved))  # many pairs share theirs
     tests = dict(zip(distinct, flips_tests(distinct, n, asked), strict=True))
     intervals: dict[Place, Interval] = {}
     if asked.interval in (None, "tango"):
@@ -51,9 +51,7 @@ def flips_board(
     for (place, flips), each, p in zip(counted.items(), moved, adjusted, strict=True):
         own = Warnings()
         own.extend(aligned.said(*place))
-        evidence = compare_flips(
-            flips, asked, own, error_rate=metric.counts_wrong, test=tests[each], interval=intervals.get(each), p_adjusted=p
-        )
+        evidence = compare_flips(flips, asked, own, metric=metric, test=tests[each], interval=intervals.get(each), p_adjusted=p)
         evidence.table = count_joint(aligned.pair(*place), asked.own.labels) if labelled else JointCounts.flips(**flips._asdict())
         method = None if evidence.interval is None else evidence.interval.method
         if method not in signed:  # all else that a signature tells is the same for all pairs

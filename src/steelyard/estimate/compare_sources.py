@@ -31,7 +31,7 @@ from steelyard.infer.multiplicity import adjust, fisher_combined
 from steelyard.infer.paired.signflip import sign_flip
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import usual
 from steelyard.metrics.sums import QUOTIENT
 from steelyard.options.compare import CompareOptions
 from steelyard.options.option import ratio_columns
@@ -182,7 +182,7 @@ def compare_sources(
         check_names(names, len(data))
     if len(data) > 2:
         _refuse_other(len(data), many)
-    guess = metric or (parse("ratio") if ratio is not None else None)
+    guess = metric or (usual({"ratio"})[0] if ratio is not None else None)
     if len(data) == 2 and not many and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
         if (found := compare_large(data[0], data[1], guess, asked, warnings, names)) is not None:
@@ -425,7 +425,7 @@ def compare_large(
         return None
     if asked.own.range not in OF_OUTCOMES and all("score" in source.roles for source in sources):
         return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
-    metric = wanted or parse("accuracy")
+    metric = wanted or usual({"score"}, right_or_wrong=True)[0]
     scored = metric.scored and all("score" in source.roles for source in sources)
     if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
         return None
@@ -462,8 +462,8 @@ def _compare_units(
     if not _holds((a, b), ("score",)) or max(a.n, b.n) <= TRAVELLERS:
         return None
     binary = asked.own.range in OF_OUTCOMES and all(map(right_or_wrong, (a, b)))
-    metric = wanted or parse("accuracy" if binary else "mean")
-    if not metric.mean_of_scores and not (metric.counts_right and binary):
+    metric = wanted or usual({"score"}, right_or_wrong=binary)[0]
+    if not metric.averages_scores or (metric.right_or_wrong and not binary):
         return None
     if wanted is None and not binary and _holds((a, b), ("truth", "prediction")):
         return None  # labels would decide

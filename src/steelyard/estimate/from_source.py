@@ -37,7 +37,7 @@ from steelyard.infer.intervals.mean import bounded_mean
 from steelyard.infer.intervals.sums import student_mean
 from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import CATALOGUE, parse, usual
+from steelyard.metrics.catalogue import CATALOGUE, usual
 from steelyard.metrics.sums import SumsMetric
 from steelyard.options.measure import MeasureOptions
 from steelyard.read.engines.dialects import most_buckets
@@ -73,7 +73,7 @@ def measure_units(
 ) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
     table = source.on_engine
-    if table is None or len(metrics) != 1 or not metrics[0].mean_of_scores or "score" not in source.roles:
+    if table is None or len(metrics) != 1 or "score" not in source.roles or not (metrics[0].scored and metrics[0].family == "sums"):
         return None
     if source.by or source.ratio or "weight" in source.roles or table.n <= TRAVELLERS:
         return None
@@ -86,7 +86,7 @@ def measure_units(
     if settings.range is not None:
         refuse_beyond(settings.range, *units.bounds)
     binary = settings.range in OF_OUTCOMES and _right_or_wrong(source, units)
-    metric = parse("accuracy") if binary and not asked else metrics[0]
+    metric = usual({"score"}, right_or_wrong=True)[0] if binary and not asked else metrics[0]
     details = _details(source, units)
     if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
         if units.kind == "repeats" and units.items > TRAVELLERS:
@@ -219,8 +219,8 @@ def measure_source(
             hints = (*hints, *said)
         warnings.extend(() if items.id is None else told_of_look_alikes(items.id.names))
         sample = Sample(items, settings, warnings, settings.labels, needed=_used(metrics, source))
-        if not asked and metrics == [parse("mean")] and sample.binary_scores:
-            metrics = [parse("accuracy")]
+        if not asked and all(metric.averages_scores for metric in metrics) and sample.binary_scores:
+            metrics = usual({"score"}, right_or_wrong=True)
         rows, table = _measured(sample, metrics, settings, warnings)
         if sample.binary_scores:
             warn_disagreement(sample.items, warnings)
@@ -286,19 +286,19 @@ def _headline(items: Items, metrics: list[Metric], settings: MeasureOptions) -> 
     A score of 0 and 1 beside the labels says what is right, so accuracy is its share; labels that are mostly singletons are
     free text, where accuracy (or the mean score) is what there is. Labels that were declared are classes.
     """
-    labelled = items.truth is not None and items.prediction is not None and metrics[0].counts_right
+    labelled = items.truth is not None and items.prediction is not None and metrics[0].averages_scores
     if not labelled or settings.labels is not None or settings.positive is not None:
         return metrics, []
-    others = [metric for metric in metrics if metric.family != "table"]
     known = items.score[~np.isnan(items.score)] if items.score is not None else np.zeros(0)
+    there = {"truth", "prediction", *(["score"] if len(known) else []), *(["probability"] if items.probability is not None else [])}
     if settings.range in OF_OUTCOMES and len(known) and bool(np.isin(known, (0.0, 1.0)).all()):
         said = "accuracy is the share of items with score 1; label metrics, such as macro_f1, are computed if named with metric="
-        return [parse("accuracy"), *others], [said]
+        return usual(there, right_or_wrong=True), [said]
     supports = _supports(items)
     if not mostly_singletons(supports):
         return metrics, []
     once = sum(many <= 1 for many in supports)
-    return [parse("mean" if len(known) else "accuracy"), *others], [SINGLETONS.format(f"{once:,}", f"{len(supports):,}")]
+    return usual(there, free_text=True), [SINGLETONS.format(f"{once:,}", f"{len(supports):,}")]
 
 
 def _supports(items: Items) -> list[int]:
@@ -345,7 +345,7 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
             hint=f"{', '.join(metric.base for metric in CATALOGUE.values() if metric.numeric)} read the truth as numbers",
         )
     units = {"group", "repeat"} & set(source.roles)
-    if units == {"group"} and source.on_engine is not None and all(m.family == "table" or m.mean_of_scores for m in metrics):
+    if units == {"group"} and source.on_engine is not None and all(m.family == "table" or m.scored for m in metrics):
         units = set()  # a group is one more column of the cells
     by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.family == "repeats" for m in metrics)
     if by_row or len(by) > 1 or source.in_memory or ("weight" in source.roles and not source.weights_are_whole()):

@@ -11,7 +11,7 @@ from steelyard.errors import DataError, SteelyardError, UsageError
 from steelyard.items import Items
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.compare import CompareOptions
 from steelyard.options.option import ratio_columns
 from steelyard.read.logs.log import Log
@@ -170,22 +170,23 @@ class SystemItems:
     source: Source | None = None  # where the texts of a few items can be looked up
 
 
+ANSWERS = ("truth", "prediction", "score", "probability", "ratio")  # the columns that a metric is made of
+
+
 def default_metric(runs: Sequence[SystemItems], *, right_or_wrong: bool = True) -> Metric:
     """Right or wrong: accuracy. Scores that are not all 0 and 1, in any run, or of another range: mean. Only probabilities: auc."""
     if (own := own_metric([run.log for run in runs])) is not None:
         return own
     items = [run.items for run in runs]
-    if all(one.truth is not None and one.prediction is not None for one in items):
+    shared = {name for name in ANSWERS if all(getattr(one, name) is not None for one in items)}
+    if shared >= {"truth", "prediction"}:
         for one in items:
             refuse_numeric_truth(one)
-        return parse("accuracy")
-    if all(one.score is not None for one in items):
+    elif "score" in shared:
         known = [one.score[~np.isnan(one.score)] for one in items if one.score is not None]
-        return parse("accuracy" if right_or_wrong and all(np.isin(score, (0.0, 1.0)).all() for score in known) else "mean")
-    if all(one.probability is not None and one.truth is not None for one in items):
-        return parse("auc")
-    if all(one.ratio is not None for one in items):
-        return parse("ratio")
+        right_or_wrong = right_or_wrong and all(np.isin(score, (0.0, 1.0)).all() for score in known)
+    if found := usual(shared - {"ratio"}, right_or_wrong=right_or_wrong) or usual(shared):
+        return found[0]
     raise DataError(
         "The runs have nothing in common to compare: truth and prediction, score, or truth and probability.",
         got="runs that do not share truth and prediction, score, or truth and probability",

@@ -47,9 +47,7 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions, wa
 
     if metric.scored:
         redrawn = asked.interval in REDRAWN
-        found = compare_flips(
-            joint.outcomes(), replace(asked, interval=None) if redrawn else asked, warnings, error_rate=metric.counts_wrong
-        )
+        found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, warnings, metric=metric)
         if redrawn:
             from steelyard.estimate.paired_table import outcome_interval
 
@@ -74,7 +72,7 @@ def pair_evidence(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings:
     """The evidence of matched pairs; each system's own interval is the one that `measure` gives."""
     if pairs.baseline.stratum is not None and pairs.candidate.stratum is not None and pairs.plain and in_strata(pairs.baseline, metric):
         pooled, usual = as_one_sample(pairs, asked)
-        if usual.test is None and metric.mean_of_scores and not _outcome_scores(pairs, asked):
+        if usual.test is None and not metric.right_or_wrong and not _outcome_scores(pairs, asked):
             usual = replace(usual, test="sign-flip")  # the ends of a range have no stratum
         found = with_strata(_evidence(pooled, metric, usual, warnings), pairs, metric, asked, warnings)
     else:
@@ -93,8 +91,8 @@ def _own(side: Items, beside: Items, metric: Metric, asked: CompareOptions) -> O
     from steelyard.estimate.rows import rows_of_sample
 
     settings, quiet = replace(asked.own, interval=None), Warnings()
-    scored = metric.mean_of_scores  # labels of one run beside right or wrong of the other are no matter of scores
-    sample = Sample(side, settings, quiet, settings.labels, beside=beside if scored else None, counted=False)
+    by_score = "score" in metric.needs  # labels of one run beside right or wrong of the other are no matter of scores
+    sample = Sample(side, settings, quiet, settings.labels, beside=beside if by_score else None, counted=False)
     rows = rows_of_sample([metric], sample, settings, quiet)
     return OwnEstimate(rows[0].interval, rows[0].standard_error) if len(rows) == 1 else OwnEstimate(None, None)
 
@@ -266,8 +264,7 @@ def _sums(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warning
         )
     if metric.mean_of_items:
         return compare_scores((rows[0][:, 1], rows[1][:, 1]), pairs, metric, asked, warnings, bounds=_item_range(metric, asked))
-    if metric.same_below:
-        _refuse_other_tokens(pairs, rows, metric, asked)
+    _refuse_other_tokens(pairs, rows, metric, asked)
     unit, units = units_of(pairs)
     sides, single = [], []
     for side, item in zip(rows, (pairs.baseline_item, pairs.candidate_item), strict=True):
@@ -285,11 +282,12 @@ def _refuse_other_tokens(pairs: Pairs, rows: list[FloatArray], metric: SumsMetri
     """Another number of tokens for the same text is another tokenizer. Bytes may differ by a first token that was not scored."""
     if any(word in asked.per.lower() for word in ("byte", "char")):
         return
-    below = np.full(pairs.items, np.nan)
-    below[pairs.baseline_item] = rows[0][:, 0]
-    differ = rows[1][:, 0] != below[pairs.candidate_item]
+    first = np.full((pairs.items, rows[0].shape[1]), np.nan)
+    first[pairs.baseline_item] = rows[0]
+    differ = metric.unlike(first[pairs.candidate_item], rows[1])
     if not differ.any():
         return
+    below = first[:, 0]
     row = int(np.argmax(differ))
     i = int(pairs.candidate_item[row])
     many, shown = len(np.unique(pairs.candidate_item[differ])), pairs.names[i] if pairs.names else f"row {i + 1}"
@@ -305,7 +303,7 @@ def _refuse_other_tokens(pairs: Pairs, rows: list[FloatArray], metric: SumsMetri
 
 def _item_range(metric: SumsMetric, asked: CompareOptions) -> tuple[float, float] | None:
     """The range of one item's number, if it is known: declared for scores, by definition for a loss of probabilities."""
-    return asked.own.range if metric.mean_of_scores else metric.item_range
+    return metric.range_of_scores(asked.own.range) or metric.item_range
 
 
 def _by_item(item: npt.NDArray[np.int64], items: int, single: Effects | None) -> Effects:

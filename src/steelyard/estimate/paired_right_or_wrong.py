@@ -14,6 +14,8 @@ from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
 from steelyard.infer.paired import mcnemar as infer
+from steelyard.metrics.base import Metric
+from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import UNSAID, Warnings
 from steelyard.results.comparison import BeliefInMargin, Test, WithinMargin
@@ -29,15 +31,14 @@ def compare_flips(
     asked: CompareOptions,
     warnings: Warnings,
     *,
-    error_rate: bool = False,
+    metric: Metric = ACCURACY,
     test: Test | None = None,
     interval: Interval | None = None,
     p_adjusted: float | None = None,
 ) -> Evidence:
     """Difference of two accuracies (or error rates) from the flips. test, interval, p_adjusted: where they are known, as on a board."""
-    both, lost, gained, neither = flips
-    if error_rate:  # an error gained is an answer lost
-        both, neither, lost, gained = neither, both, gained, lost
+    both, lost, gained, neither = flips[:: metric.right_adds]  # an error gained is an answer lost
+    better, worse = (gained, lost) if metric.higher_is_better else (lost, gained)
     n = sum(flips)
     prior_sd = math.sqrt(0.5 / (4 * asked.own.prior + 1))
     found = Evidence(
@@ -52,9 +53,7 @@ def compare_flips(
         error=math.sqrt(max(0.0, (gained + lost) / n - ((gained - lost) / n) ** 2) / n),
         standard_error=mean_error(n, gained - lost, gained + lost),
         flips={"both": flips.both, "baseline_only": flips.baseline_only, "candidate_only": flips.candidate_only, "neither": flips.neither},
-        probability=infer.probability_better(gained, lost, asked.own.prior)
-        if not error_rate
-        else infer.probability_better(lost, gained, asked.own.prior),
+        probability=infer.probability_better(better, worse, asked.own.prior),
         prior_sd=prior_sd,
         disagreed=(gained, lost),
         correlation=phi(both, gained, lost, neither),
@@ -69,9 +68,9 @@ def compare_flips(
         from steelyard.infer.posterior.difference import difference_posterior
 
         e = equivalence_of_flips(gained, lost, n, asked.margin)
-        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=not error_rate)
+        found.equivalence = equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
         believed = rope(difference_posterior(both, lost, gained, neither, prior=asked.own.prior), asked.margin)
-        found.equivalence = replace(found.equivalence, rope=rope_words(believed, higher_is_better=not error_rate))
+        found.equivalence = replace(found.equivalence, rope=rope_words(believed, higher_is_better=metric.higher_is_better))
     if gained == lost == 0:
         found.note(identical=True)
         warnings.add(asked.sides.identical.format("are right and wrong on exactly the same items"))

@@ -151,7 +151,7 @@ def _mean_difference(d: FloatArray, a: FloatArray, weight: FloatArray | None) ->
 
 def _rare(sums: Sums, metric: Metric, baseline: FloatArray, bounds: tuple[float, float] | None) -> UnseenChanges | None:
     """What the bounds count in where few items, or groups, differ: by the range, declared or likely; losses and errors: the one seen."""
-    ends = bounds or (possible_range(baseline) if metric.mean_of_scores else (float(baseline.min()), float(baseline.max())))
+    ends = bounds or (possible_range(baseline) if metric.scored else (float(baseline.min()), float(baseline.max())))
     rows = np.repeat(sums.dense, sums.count, axis=0)
     worth = infer_sums.groups_of(sums, QUOTIENT).effective if sums.sizes is not None else sums.worth
     return unseen_changes(rows[:, 1] / rows[:, 0].mean(), ends[1] - ends[0], worth)

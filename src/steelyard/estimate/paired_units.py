@@ -27,7 +27,7 @@ from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic, Through
+from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
@@ -85,10 +85,9 @@ def compare_units(
     if not found.too_few:
         found.rare = rare_of(a, b, statistic, metric, sizes)
         found.interval = units_interval(a, b, statistic, metric, asked, warnings, sizes, single)
-        if isinstance(metric, SumsMetric) and metric.through is not None:
-            through = metric.through
-            rare = rare_of(a, b, through.statistic, metric, sizes)
-            found.note(quotient=_quotient(*units_tally(a, b, through.statistic, sizes, single), rare, through, asked))
+        if isinstance(metric, SumsMetric) and (through := metric.read_through) is not None:
+            rare = rare_of(a, b, through.inner, metric, sizes)
+            found.note(quotient=_quotient(*units_tally(a, b, through.inner, sizes, single), rare, through.outwards, asked))
     if asked.margin is not None and not found.error:
         warnings.add("equivalence within the margin cannot be tested: the units show no spread")
     if asked.margin is not None and found.error and not found.too_few:
@@ -101,14 +100,14 @@ def compare_units(
 
 
 def _quotient(
-    tally: Sums, difference: SumStatistic, rare: UnseenChanges | None, through: Through, asked: CompareOptions
+    tally: Sums, difference: SumStatistic, rare: UnseenChanges | None, outwards: Callable[[float], float], asked: CompareOptions
 ) -> dict[str, float | None]:
     """candidate / baseline of what is the exponential of another statistic: of its difference and the ends of that, by the same t."""
     gap = float(difference.value(tally.totals()))
     ends = attempt(lambda: careful_ends(tally, difference, rare, asked))
-    low, high = (None, None) if isinstance(ends, Degenerate) else map(through.outwards, ends)
+    low, high = (None, None) if isinstance(ends, Degenerate) else map(outwards, ends)
     return {
-        "estimate": through.outwards(gap),
+        "estimate": outwards(gap),
         "low": None if asked.side == "upper" else low,
         "high": None if asked.side == "lower" else high,
     }
@@ -200,7 +199,7 @@ def rare_of(a: Rows, b: Rows, statistic: SumStatistic, metric: Metric, sizes: Fl
     if not (np.isfinite(effects).all() and np.isfinite(changes).all()):
         return None
     reach = max(float(np.ptp(effects)), metric.width or 0.0)
-    if metric.of_ratio and not isinstance(a, SparseRows) and isinstance(metric, SumsMetric) and metric.through is None:
+    if metric.of_ratio and metric.proportional and not isinstance(a, SparseRows):
         below, above = a.T
         if above.min() >= 0 and (above <= below).all():
             reach = max(reach, float(np.sqrt((below**2).mean())) / float(below.mean()))

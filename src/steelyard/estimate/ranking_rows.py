@@ -48,11 +48,11 @@ def ranking_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnin
             need="one",
             hint="average them first",
         )
-    if table.n_positive == 0 or (table.n_negative == 0 and not metric.without_negatives):
+    value = float(metric.of_counts(table.positives, table.negatives))
+    if math.isnan(value):
         only = "positives" if table.n_negative == 0 else "negatives"
         warnings.add(f"{metric.name} is undefined: there are only {only}")
         return _row(metric, None, table.n, None, settings, label, table)
-    value = float(metric.of_counts(table.positives, table.negatives))
     if sample.design.kind == "groups":
         return _grouped_row(metric, value, table, positive, sample, settings, warnings, label)
     details: dict[str, Any] = {}
@@ -83,7 +83,7 @@ def ranking_ends(
     outside = tail(settings.confidence_level, settings.side)
     area = or_none(lambda: VARIANCES[plain][1](table))
     if area is None:
-        warnings.add(none_given(_too_few(table, metric), name=metric.name))
+        warnings.add(none_given(_too_few(table), name=metric.name))
         return None
     if method == rule:
         return (*area.ends(outside), rule if settings.interval or area.scarcity else plain)
@@ -105,9 +105,9 @@ def ranking_ends(
     return low, high, method
 
 
-def _too_few(table: ScoreTable, metric: RankingMetric) -> str:
+def _too_few(table: ScoreTable) -> str:
     """Why no spread can be estimated: one item of a class says nothing of how its items vary."""
-    if table.n_positive >= 2 and metric.without_negatives:
+    if table.n_positive >= 2 and not table.n_negative:
         return "there are no negatives"
     what = "positive" if table.n_positive < 2 else "negative"
     need = f"at least 2 {what}s are needed to see how they vary"

@@ -10,7 +10,7 @@ from steelyard.errors import UsageError
 from steelyard.estimate.interval_names import OF_NUMBERS, RESAMPLING
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import usual
 from steelyard.options.measure import MeasureOptions
 from steelyard.results import signature
 from steelyard.results.base import Warnings
@@ -108,7 +108,7 @@ def of_singletons(counts: Counts, metrics: list[Metric], settings: MeasureOption
     if counts.kind != "labels" or settings.labels is not None or settings.positive is not None or not mostly_singletons(supports):
         return metrics, ()
     once = sum(many <= 1 for many in supports)
-    return [parse("accuracy")], (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
+    return usual({"truth", "prediction"}, free_text=True), (SINGLETONS.format(f"{once:,}", f"{len(supports):,}"),)
 
 
 def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions, warnings: Warnings) -> list[Row]:
@@ -122,7 +122,7 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
                 settings.refuse_no_posterior(metric.name, "strata")
                 rows.append(strata_row(metric, sample, settings, warnings))
                 continue
-        if metric.family == "table" or (metric.mean_of_scores and sample.binary_scores and settings.interval not in OF_NUMBERS):
+        if metric.family == "table" or (metric.scored and sample.binary_scores and settings.interval not in OF_NUMBERS):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings, warnings))
         elif metric.family == "ranking":
             from steelyard.estimate.ranking_rows import ranking_row

@@ -30,7 +30,6 @@ from steelyard.tally.sample import Sample
 from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
-HEAVY = 4.5  # of n sum(e^4) / sum(e^2)^2: 3 for normal errors, above this in 3% of samples of 15 of them
 OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the most common value, and t is warned of
 KNOWN_RANGE = {"items": ["bounded-mean", "wilson-mean", "betting"], "weights": ["bounded-mean", "wilson-mean"], "repeats": ["bounded-mean"]}
 Ends = tuple[float, float, str]
@@ -96,7 +95,7 @@ def _refuse_impossible(metric: Metric, columns: tuple[FloatArray, ...]) -> None:
             f"These columns give a {metric.name} of {value:.6g}, but a {metric.name} is at least {metric.low:g}.",
             got=f"a {metric.name} of {value:.6g}",
             need=f"{metric.low:g} or more",
-            hint=metric.outside,
+            hint=metric.impossible,
         )
 
 
@@ -220,8 +219,8 @@ def _row_of(
     if not enough_units(kind, sums, warnings, details):
         return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
-    through = metric.through
-    ends = sums_ends(metric, sums, through.statistic if through else statistic, settings, warnings, bounds, kind, details)
+    through = metric.read_through
+    ends = sums_ends(metric, sums, through.inner if through else statistic, settings, warnings, bounds, kind, details)
     if ends is not None and through is not None:
         ends = through.outwards(ends[0]), through.outwards(ends[1]), ends[2]
         if math.isinf(ends[1]):
@@ -252,18 +251,16 @@ def mean_row(
 
 
 def _why_undefined(metric: SumsMetric, value: float) -> str:
-    if math.isinf(value) and metric.through is not None:
-        return f"it is beyond float64; ask for metric={metric.through.name!r}, its logarithm"
+    if math.isinf(value) and metric.read_through is not None:
+        return f"it is beyond float64; ask for metric={metric.read_through.name!r}, its logarithm"
     return metric.undefined
 
 
 def bounds_of(metric: Metric, sample: Sample, settings: MeasureOptions) -> tuple[float, float] | None:
     """The range of one item's number, if known: declared for scores, by definition for losses."""
-    if not metric.mean_of_scores or sample.items.score is None:
+    if sample.items.score is None or not metric.scored:
         return metric.item_range
-    if settings.range is not None:
-        return settings.range
-    return (0.0, 1.0) if sample.shares else None
+    return metric.range_of_scores(settings.range or ((0.0, 1.0) if sample.shares else None)) or metric.item_range
 
 
 def sums_ends(
@@ -298,7 +295,7 @@ def sums_ends(
     if not isinstance(ends, Degenerate):
         return ends
     if bounds is None or kind not in ("items", "weights"):
-        advice = "; declare the range with range= if it is known" if metric.mean_of_scores else ""
+        advice = "; declare the range with range= if it is known" if metric.scored else ""
         warnings.add(none_given(ends, name=metric.name, advice=advice))
         return None
     warnings.add(given_instead(method, ends, "Wilson on the mean", name=metric.name))
@@ -329,8 +326,8 @@ def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None,
     """t for a mean, bounded-mean if its range is known; the bootstrap for what is not a mean, delta in groups."""
     if "bounded-mean" in offered_for_sums(metric, bounds, kind):
         return "bounded-mean"
-    if metric.steadier is not None and kind == "items":
-        _warn_of_large_errors(metric, sums, warnings)
+    if kind == "items" and (said := metric.rests_on_few(sums.dense, sums.count)) is not None:
+        warnings.add(said)
     if metric.mean_of_items and kind in ("items", "weights"):
         _warn_of_t(metric, sums, warnings)
     return metric.default_interval(kind, sums.n)
@@ -341,24 +338,10 @@ def _warn_of_t(metric: Metric, sums: Sums, warnings: Warnings) -> None:
     values = sums.dense[:, 1] / sums.dense[:, 0]
     off = sums.n - max(int(sums.count[values == end].sum()) for end in (values.min(), values.max()))
     if off < OFF_BOUNDARY:
-        advice = "; declare the range of the scores with range=(LO, HI)" if metric.mean_of_scores else ""
+        advice = "; declare the range of the scores with range=(LO, HI)" if metric.scored else ""
         warnings.add(
             f"{metric.name}: only {off} of {sums.n} items differ from the most common value, too few for a reliable t interval{advice}"
         )
-
-
-def _warn_of_large_errors(metric: SumsMetric, sums: Sums, warnings: Warnings) -> None:
-    """A sum of squares that rests on a few items: how large the largest errors can become is not known from these."""
-    squares = np.repeat(sums.dense[:, 1], sums.count)
-    total = float(squares.sum())
-    if not total > 0 or len(squares) * float(((squares / total) ** 2).sum()) <= HEAVY:
-        return
-    half = int(np.searchsorted(np.cumsum(np.sort(squares)[::-1]), total / 2)) + 1
-    few = "the largest error makes" if half == 1 else f"the {half} largest errors make"
-    warnings.add(
-        f"{metric.name}: {few} up half of the sum of squares of {len(squares)} items: with such tails the interval covers less than "
-        f"it says, nearly always because it ends too low; {metric.steadier} depends less on single items"
-    )
 
 
 def _row(
@@ -371,7 +354,7 @@ def _row(
     bounds: tuple[float, float] | None = None,
     error: float | None = None,
 ) -> Row:
-    bottom, top = bounds if metric.mean_of_scores and bounds else (metric.low, metric.high)
+    bottom, top = metric.range_of_scores(bounds) or (metric.low, metric.high)
     interval = None
     if ends is not None:
         low: float | None = bottom if settings.side == "upper" else ends[0] if bottom is None else max(bottom, ends[0])

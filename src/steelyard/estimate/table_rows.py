@@ -147,7 +147,7 @@ def _quicker(counts: Counts, settings: MeasureOptions) -> MeasureOptions:
 
 def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
     """Whether the posterior of the whole table is a matter of seconds."""
-    if isinstance(metric, LabelMetric) and metric.mean_recall:
+    if metric.law(None) == "mean of shares":
         return counts.classes <= CONVOLVED
     from steelyard.infer.posterior.draws import posterior_numbers
 
@@ -318,9 +318,10 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
 
     refuse_unknown_negatives(metric, counts, label)
     of_labels = metric if isinstance(metric, LabelMetric) else None
-    if label is not None and of_labels is not None and of_labels.posterior is not None:
+    law = metric.law(label)
+    if label is not None and law is not None:
         hit, truth, predicted, _ = counts.class_margins(label)
-        if of_labels.posterior == "f-beta":
+        if law == "f-beta":
             return posterior.f_beta_posterior(hit, predicted - hit, truth - hit, beta=metric.parameter or 1.0, prior=prior)
         return posterior.jaccard_posterior(hit, predicted - hit, truth - hit, prior=prior)
     proportion = metric.proportion(counts, label)
@@ -328,7 +329,7 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     if proportion is not None and (proportion.through is None or pooled):
         k, n = proportion.of(counts)
         return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
-    if of_labels is not None and of_labels.mean_recall:
+    if law is not None:
         margins = [counts.class_margins(k) for k in range(counts.classes)]
         return posterior.balanced_accuracy_posterior([(m[0], m[1]) for m in margins], prior=prior)
     statistic = metric.of_table(label, settings.absent)

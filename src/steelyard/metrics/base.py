@@ -6,9 +6,10 @@ object, never its name; a new metric is one object of a family, listed there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
     from steelyard.tally.counts import Counts
 
 Family = Literal["table", "sums", "ranking", "repeats"]
+Law = Literal["f-beta", "jaccard", "mean of shares"]
+Range = tuple[float, float]
+Inner = TypeVar("Inner")
 EACH = "each"
 _follows = partial(field, init=False, repr=False, compare=False)
+
+
+class Through(NamedTuple, Generic[Inner]):
+    """A quantity that a metric is an increasing function of: F1 of the Jaccard index, perplexity of a mean loss.
+
+    An interval is found for that quantity, which is a proportion or nearly symmetric where the metric is neither, and its ends are
+    mapped: never out of range, and for percentile and BCa the same as without the detour. name: what it is called as a metric of its
+    own; inner: its arithmetic; outwards: from it to the metric, inwards: back.
+    """
+
+    name: str
+    inner: Inner
+    outwards: Callable[[float], float]
+    inwards: Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +50,8 @@ class Metric:
     no value. example: how a name that needs a number is shown; digits: that number, as the name has it. of_class: a quantity of one
     class, which needs a positive label or an average. always: the average that it always is. right_or_wrong: the share of items that
     are right, or wrong, so that its spread follows from its value. mean_of_items: the mean of one number per item. over_classes:
-    every class has a say in it, however small. ranks: only the order of the probabilities matters.
+    every class has a say in it, however small. ranks: only the order of the probabilities matters. read_through: the quantity that its
+    interval is found for, where that is not the metric itself.
 
     What follows from these is worked out once, when it is made, so that asking it is reading an attribute.
     """
@@ -58,22 +77,20 @@ class Metric:
     mean_of_items: bool = False
     over_classes: bool = False
     ranks: bool = False
+    read_through: Through[Any] | None = None
 
     name: str = _follows()  # the whole quantity: macro_f1, fbeta:2, pass@5
     joined: str | None = _follows()  # how classes are joined, asked for or always: macro, micro, weighted; None for one class or none
-    mean_of_scores: bool = _follows()  # the mean of whatever numbers the scores are: their range is its range
-    scored: bool = _follows()  # one score per item is enough, without labels
+    scored: bool = _follows()  # one score per item is enough, without labels: it is known item by item, and a run may stop early by it
     averages_scores: bool = _follows()  # the mean of the scores as they stand, whether they are right or wrong or any number
-    counts_right: bool = _follows()  # the share of items that are right
-    counts_wrong: bool = _follows()  # the share of items that are wrong
+    right_adds: int = _follows()  # what an item does that turns right: 1, it adds to it; -1, it takes away from what is wrong
     of_probabilities: bool = _follows()  # it reads a probability per item
     of_ratio: bool = _follows()  # it divides the sum of one column by the sum of another
     error_of_numbers: bool = _follows()  # how far off numbers are: an item's part is the size of its error
     takes_margin: bool = _follows()  # a difference other than 0 can be tested, from what each item adds to it
-    item_range: tuple[float, float] | None = _follows()  # the least and the greatest number of one item, where it says so itself
+    item_range: Range | None = _follows()  # the least and the greatest number of one item, where it says so itself
     range_of_data: bool = _follows()  # its range is that of the numbers it is made of, which it does not know
     width: float | None = _follows()  # how far apart two values can be; None where there is no end
-    stoppable: bool = _follows()  # a run may stop early by it: it is known item by item
     learnable: bool = _follows()  # one number of truths and predictions, by which learners can be scored
 
     family: ClassVar[Family]
@@ -88,11 +105,9 @@ class Metric:
             "name": f"{self.average}_{self.base}{self.digits}" if self.average else f"{self.base}{self.digits}",
             "joined": joined,
             "over_classes": self.over_classes or joined in ("macro", "weighted"),
-            "mean_of_scores": mean_of_scores,
             "scored": self.right_or_wrong or mean_of_scores,
             "averages_scores": mean_of_scores or (self.right_or_wrong and self.higher_is_better),
-            "counts_right": self.right_or_wrong and self.higher_is_better,
-            "counts_wrong": self.right_or_wrong and not self.higher_is_better,
+            "right_adds": -1 if self.family == "table" and not self.higher_is_better else 1,
             "of_probabilities": of_probabilities,
             "of_ratio": "ratio" in self.needs,
             "error_of_numbers": self.numeric and not self.higher_is_better,
@@ -100,7 +115,6 @@ class Metric:
             "item_range": ends if self.mean_of_items else None,
             "range_of_data": self.low is None and self.high is None,
             "width": None if ends is None else ends[1] - ends[0],
-            "stoppable": self.right_or_wrong or mean_of_scores,
             "learnable": (self.family == "table" or self.numeric or of_probabilities) and self.average != EACH,
         }
         for fact, value in follows.items():
@@ -144,9 +158,27 @@ class Metric:
         """It cannot be known from TP, FP and FN of one class."""
         return True
 
-    def of_right(self, right: Any) -> Any:
-        """What right (1) and wrong (0), or the scores, of items count as."""
-        return 1 - right if self.counts_wrong else right
+    @property
+    def proportional(self) -> bool:
+        """It is one total over another, as it stands: with twice the numbers above the line it is twice as large."""
+        return False
+
+    def of_right(self, right: Any, n: Any = 1) -> Any:
+        """What right (1) and wrong (0), or the scores, of items count as; so many right of n: how many it counts. And back.
+
+        >>> from steelyard.metrics.catalogue import parse
+        >>> parse("accuracy").of_right(30, 40), parse("error").of_right(30, 40), parse("error").of_right(0.25)
+        (30, 10, 0.75)
+        """
+        return right if self.right_adds > 0 else n - right
+
+    def range_of_scores(self, declared: Range | None) -> Range | None:
+        """A range that was declared of the scores, if it is the range of this number too: of their mean. Others have their own."""
+        return declared if self.scored and not self.right_or_wrong else None
+
+    def gives(self, metric: Metric) -> bool:
+        """Whether the numbers that it is made of make the other, too: itself, and what it is a function of."""
+        return metric.name == self.name or (self.read_through is not None and metric.name == self.read_through.name)
 
     def better_high(self, said: bool | None) -> bool:
         """Whether up is good: as was said of the scores, where that is for them to say."""
@@ -154,7 +186,7 @@ class Metric:
 
     def scores_up(self, higher_is_better: bool) -> bool:
         """Whether a high score of an item is good where a high (or a low) number of this metric is: an error counts what is wrong."""
-        return higher_is_better != self.counts_wrong
+        return higher_is_better == (self.right_adds > 0)
 
     def why_undefined(self) -> str:
         """What is missing where it has no value, in words."""
@@ -162,9 +194,13 @@ class Metric:
 
     # ---- on a table
 
+    def law(self, label: int | None) -> Law | None:
+        """The closed form of what is believed of it after a table, where it has one of its own; label: of the class that it is about."""
+        return None
+
     def proportion(self, counts: Counts, label: int | None) -> Proportion | None:
         """How it is k of n of this table, or None if it is not."""
-        if not self.mean_of_scores:
+        if not self.scored:
             return None
         from steelyard.metrics.proportions import RIGHT, Proportion
 
@@ -172,7 +208,7 @@ class Metric:
 
     def of_table(self, label: int | None = None, absent: str | None = None) -> TableStatistic:
         """The number of a table with its gradient; of one class, where it is of a class. A mean of 0 and 1 is the share of right."""
-        if not self.mean_of_scores:
+        if not self.scored:
             raise TypeError(f"{self.name} is no number of a table")
         from steelyard.metrics.table import SHARE_RIGHT
 

@@ -40,17 +40,32 @@ def is_share(name: str) -> bool:
     return metric is not None and metric.right_or_wrong
 
 
-def usual(columns: Collection[str]) -> list[Metric]:
-    """What is measured where nobody names a metric: by the columns there are."""
-    names: list[str] = []
+OF_LABELS = ("accuracy", "macro_f1", "each_precision", "each_recall", "each_f1")
+
+
+def usual(columns: Collection[str], *, right_or_wrong: bool = False, free_text: bool = False) -> list[Metric]:
+    """What is asked where nobody names a metric, the headline first: by the columns there are, and by what is in them.
+
+    right_or_wrong: the scores are 0 and 1, which decide what is right, of labels too. free_text: the labels are no classes.
+
+    >>> [metric.name for metric in usual({"truth", "probability"})], usual({"truth", "prediction"})[0].name
+    (['auc', 'brier'], 'accuracy')
+    >>> usual({"score"})[0].name, usual({"score"}, right_or_wrong=True)[0].name, usual({"ratio", "score"})[0].name
+    ('mean', 'accuracy', 'ratio')
+    """
     if "ratio" in columns:
         return [CATALOGUE["ratio"]]
-    if "truth" in columns and "prediction" in columns:
-        names += ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
+    labelled, names = "truth" in columns and "prediction" in columns, tuple[str, ...]()
+    if "score" in columns and right_or_wrong:
+        names = OF_LABELS[:1]
+    elif labelled and not free_text:
+        names = OF_LABELS
     elif "score" in columns:
-        names += ["mean"]
+        names = ("mean",)
+    elif labelled:
+        names = OF_LABELS[:1]
     if "truth" in columns and "probability" in columns:
-        names += ["auc", "brier"]
+        names += ("auc", "brier")
     return [parse(name) for name in names]
 
 
@@ -60,7 +75,7 @@ def usual_of_counts(counts: Counts) -> list[str]:
         return ["accuracy"]
     if counts.kind == "binary":
         return [*(["accuracy"] if counts.negatives_known else []), "precision", "recall", "f1"]
-    return ["accuracy", "macro_f1", "each_precision", "each_recall", "each_f1"]
+    return [*OF_LABELS]
 
 
 def parse(name: str) -> Metric:
@@ -94,12 +109,18 @@ def _split_average(text: str) -> tuple[str | None, str]:
 
 
 def _unknown(text: str) -> UsageError:
+    """The error of a name that nobody knows, with the one that was probably meant; with all of them where none is like it."""
     shown = [metric.shown for metric in CATALOGUE.values()]
     names = [name for name in shown if name in CATALOGUE] + [name for name in shown if name not in CATALOGUE]
-    _, rest = _split_average(text)
+    average, rest = _split_average(text)
     if found := re.fullmatch(r"f_?(\d+(?:\.\d+)?)(?:_score)?", rest.lower()):
-        near_name = "f1" if found[1] == "1" else f"fbeta:{found[1]}"
-        return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=f"did you mean {near_name}?")
-    near = nearest(rest.lower(), [*names, *(alias for metric in CATALOGUE.values() for alias in metric.aliases)])
-    hint = f"did you mean {near}?" if near else "average over classes with macro_, micro_ or weighted_, as in macro_f1"
-    return UsageError(f"cannot find the metric {text!r}", need=f"one of {', '.join(names)}", hint=hint)
+        near: str | None = "f1" if found[1] == "1" else f"fbeta:{found[1]}"
+    else:
+        near = nearest(rest.lower(), [*names, *(alias for metric in CATALOGUE.values() for alias in metric.aliases)]) if rest else None
+    if near is not None and average is not None and parse(near).of_class:
+        near = f"{average}_{near}"
+    need = f"one of {', '.join(names)}"
+    if near is not None:
+        return UsageError(f"No metric {text!r}.", got=repr(text), need=need, hint=f"did you mean {near}?")
+    said = f"No metric {text!r}. There are {', '.join(names)}."
+    return UsageError(said, got=repr(text), need=need, hint="average over classes with macro_, micro_ or weighted_, as in macro_f1")

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics import table
-from steelyard.metrics.base import Family, Metric, positive_number
+from steelyard.metrics.base import Family, Law, Metric, Through, positive_number
 from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard
 from steelyard.metrics.table import Ratio, TableStatistic
 from steelyard.tally.counts import Counts
 
 NEITHER = "the class occurs neither in the truth nor in the predictions (TP + FP + FN = 0)"
-
-
-class MappedRatio(NamedTuple):
-    """An increasing function of a ratio that is a proportion: J and back, for F1."""
-
-    ratio: Ratio
-    outwards: Callable[[float], float]
-    inwards: Callable[[float], float]
-    name: str
 
 
 def _counts_negatives(ratio: Ratio) -> bool:
@@ -36,25 +26,26 @@ class LabelMetric(Metric):
     """A number of a table truth x prediction.
 
     ratio: of one class, numerator over denominator. whole: a number of the whole table.
-    share: the whole table's k of n. mapped: the proportion that the ratio is a function of, where it is none itself. posterior:
-    the law of the ratio of one class, where it has one of its own. relevant: the items that it is about, in words and short;
-    told_by: the rates that a plan can be told about it.
+    share: the whole table's k of n. read_through: the proportion that the ratio is a function of, where it is none itself.
+    posterior: the law of the ratio of one class, where it has one of its own. relevant: the items that it is about, in words and
+    short; told_by: the rates that a plan can be told about it.
     """
 
     ratio: Ratio | None = None
     whole: TableStatistic | None = None
     share: Ratio | None = None
-    mapped: MappedRatio | None = None
-    posterior: str | None = None
+    read_through: Through[Ratio] | None = None
+    posterior: Law | None = None
     relevant: tuple[str, str] | None = None
     told_by: tuple[str, ...] = ()
 
     family: ClassVar[Family] = "table"
 
-    @property
-    def mean_recall(self) -> bool:
-        """The simple mean of the recalls of all classes."""
-        return self.joined == "macro" and self.ratio == table.RECALL
+    def law(self, label: int | None) -> Law | None:
+        """Of one class that of its ratio; of a simple mean over the classes that of their shares, where these rest on different items."""
+        if label is not None:
+            return self.posterior
+        return "mean of shares" if self.joined == "macro" and self.ratio is not None and self.ratio.share_of_truths else None
 
     def needs_every_class(self, absent: str | None) -> bool:
         """Whether it has no value without an item of each class, as truth or as prediction."""
@@ -79,8 +70,8 @@ class LabelMetric(Metric):
             label = 0  # an average over one class is that class
         elif self.joined == "weighted" and self.ratio == table.RECALL:
             return Proportion(RIGHT, None)
-        if label is not None and self.mapped is not None:
-            return Proportion(self.mapped.ratio, label, self.mapped.outwards, self.mapped.name, self.ratio)
+        if label is not None and self.read_through is not None:
+            return Proportion(self.read_through.inner, label, self.read_through.outwards, self.read_through.name, self.ratio)
         if label is not None and self.ratio.binomial:
             return Proportion(self.ratio, label)
         if self.joined == "micro" and counts.classes == len(counts.labels) and (counts.classes > 1 or of_hits):
@@ -199,7 +190,7 @@ F1 = LabelMetric(
     says="harmonic mean of precision and recall",
     of_class=True,
     ratio=table.F1,
-    mapped=MappedRatio(table.JACCARD, f1_of_jaccard, jaccard_of_f1, "jaccard"),
+    read_through=Through("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1),
     posterior="f-beta",
     undefined=NEITHER,
     relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),

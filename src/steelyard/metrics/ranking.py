@@ -25,13 +25,11 @@ class RankingMetric(Metric):
 
     of_counts: its value, from the positives and the negatives at each distinct score. intervals: the methods offered, the default
     first, then its plain part, which names the variance; in_groups: the same two for items in groups, where it has any.
-    without_negatives: whether it is defined for positives alone.
     """
 
     of_counts: Callable[[Numbers, Numbers], FloatArray]
     intervals: tuple[str, ...]
     in_groups: tuple[str, ...] = ()
-    without_negatives: bool = False
     ranks: bool = True
 
     family: ClassVar[Family] = "ranking"
@@ -141,6 +139,5 @@ AVERAGE_PRECISION = RankingMetric(
     comparable=False,
     of_counts=average_precision,
     intervals=("delta-wilson", "delta", "percentile", "bca"),
-    without_negatives=True,
 )
 RANKING = (SPEARMAN, AUC, AVERAGE_PRECISION)

@@ -57,6 +57,11 @@ class Ratio:
         return _form(self.numerator, four), _form(self.denominator, four)
 
     @property
+    def share_of_truths(self) -> bool:
+        """Whether it is the share of hits among the items that have the class as their truth: other classes rest on other items."""
+        return (self.numerator, self.denominator) == ((1, 0, 0, 0), (0, 1, 0, 0))
+
+    @property
     def pools_to_accuracy(self) -> bool:
         """Whether its micro average over all classes of single-label items is the accuracy: truths and predictions both sum to n."""
         hits, *others = self.numerator

@@ -20,7 +20,7 @@ from steelyard.estimate.guard.source import keyed_alike, like_reference, metric_
 from steelyard.history.nights import JudgedValues
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import parse, usual
 from steelyard.metrics.repeats import RepeatsMetric
 from steelyard.reference import outcomes
 from steelyard.reference.entry import Entry
@@ -171,7 +171,7 @@ def mean_metric(name: str) -> Metric | None:
     try:
         metric = parse(name)
     except SteelyardError:
-        return parse("mean")
+        return usual({"score"})[0]
     return None if isinstance(metric, RepeatsMetric) or not metric.mean_of_items else metric
 
 

@@ -160,7 +160,7 @@ class PairedJudgement:
     @property
     def _right_is_good(self) -> bool:
         """Right to wrong is worse, unless scores of 1 are what the user counts as bad."""
-        return self.rule.higher_is_better != self.metric.counts_wrong
+        return self.metric.scores_up(self.rule.higher_is_better)
 
     @property
     def _outcomes(self) -> bool:
@@ -241,10 +241,8 @@ class PairedJudgement:
     @property
     def _farthest(self) -> float:
         """How large a difference can be at all, in the scale of the reference."""
-        metric, ends = self.metric, self.rule.range if self.metric.mean_of_scores else None
-        if ends is None and metric.low is not None and metric.high is not None:
-            ends = metric.low, metric.high
-        return math.inf if ends is None else (ends[1] - ends[0]) * self.unit
+        low, high = self.metric.range_of_scores(self.rule.range) or (self.metric.low, self.metric.high)
+        return math.inf if low is None or high is None else (high - low) * self.unit
 
     def mde(self) -> float | None:
         """margin + (z_alpha + z_beta) SE; for right or wrong never below the drop that n items find when nothing else changes."""
@@ -279,8 +277,8 @@ class PairedJudgement:
             )
             return None, NONE_FAILS
         note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
-        there = found.n - self._right if self.metric.counts_wrong else self._right
-        return (there - rule.sign * (most - gained)) / found.n * self.unit, note
+        there = self.metric.of_right(self._right, found.n)
+        return float(there - rule.sign * (most - gained)) / found.n * self.unit, note
 
     def _threshold_of_spread(self, p: float, upper: float | None) -> tuple[float | None, str]:
         found, rule = self.found, self.rule
@@ -429,7 +427,7 @@ class PairedJudgement:
         one_number = metric.mean_of_items and self.pairs.baseline.weight is None and found.design != "clustered"
         if not one_number or rule.margin or rule.margin_relative or rule.target == "runs" or found.difference is None:
             return {}
-        ends = rule.range if metric.mean_of_scores and rule.range is not None else metric.item_range
+        ends = metric.range_of_scores(rule.range) or metric.item_range
         return pooled_facts(self.pairs, metric, found.difference, rule.sign, None if ends is None else ends[1] - ends[0])
 
     def claim(self) -> str:
@@ -486,8 +484,8 @@ def judge_items(
 ) -> PairedJudgement:
     """The rule applied to matched items. `unit` turns the metric's own number into the scale of the reference; per: what a ratio is per."""
     level = max(1 - 2 * rule.alpha, WHOLE)
-    scored = metric.mean_of_scores
-    if rule.range is not None and not scored:
+    ends = metric.range_of_scores(rule.range)
+    if rule.range is not None and ends is None:
         warnings.add(f"range was not used: {metric.name} is not a mean of scores")
     asked = settle_comparison(
         settle(
@@ -496,7 +494,7 @@ def judge_items(
             seed=seed,
             missing=missing,
             positive=rule.positive,
-            range=rule.range if scored else None,
+            range=ends,
             higher_is_better=metric.scores_up(rule.higher_is_better),
         ),
         interval=None,

@@ -32,7 +32,7 @@ def share_ratio(lost: int, gained: int, found: Evidence, metric: Metric, rule: G
     """So many items worse and better, as the ratio of two shares of what the metric counts: right answers, or wrong ones."""
     flips = found.flips or {}
     right = flips["both"] + flips["baseline_only"]
-    counted = found.n - right if metric.counts_wrong else right
+    counted = metric.of_right(right, found.n)
     if counted == 0:
         raise _nothing(f"{metric.name} of the reference is 0 on these items")
     up, down = (gained, lost) if rule.higher_is_better else (lost, gained)
@@ -43,7 +43,7 @@ def ratio_of(found: Evidence, metric: Metric, rule: GuardRule) -> RatioTest:
     """The ratio of two means of numbers from 0 up, of two ratios of sums, or of two perplexities, over items or groups."""
     means = found.means
     if found.sums is not None and isinstance(metric, SumsMetric):
-        return _of_logs(found.sums, metric) if metric.through is not None else _of_sums(found, found.sums, metric, rule)
+        return _of_logs(found.sums, metric) if metric.read_through is not None else _of_sums(found, found.sums, metric, rule)
     if found.details.n_effective is not None:
         raise UsageError(
             "A share of the reference cannot be asked of items with weights.", got="weights", need="items that count alike", hint=NO_ZERO
@@ -55,7 +55,7 @@ def ratio_of(found: Evidence, metric: Metric, rule: GuardRule) -> RatioTest:
             need="right or wrong, a mean of scores, or a ratio of sums",
             hint=NO_ZERO,
         )
-    begins = means.ends[0] if means.ends is not None else rule.range[0] if rule.range is not None and metric.mean_of_scores else 0.0
+    begins, _ = means.ends or metric.range_of_scores(rule.range) or (0.0, None)
     least = min(float(means.baseline.min()), float(means.candidate.min()))
     if begins != 0 or least < 0:
         raise _no_zero(f"scores that begin at {begins:g}" if begins else f"a score of {least:g}")
@@ -129,8 +129,8 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
 
 def _of_logs(sums: UnitSums, metric: SumsMetric) -> LogRatio:
     """The ratio of two perplexities: e to the power of the difference of their mean losses."""
-    assert metric.through is not None
-    inner = metric.through.statistic
+    assert metric.read_through is not None
+    inner = metric.read_through.inner
     here, there = (float(inner.value(side.sum(0))) for side in (sums.baseline, sums.candidate))
     variance, df = _variances(sums, inner)(1.0, 1.0)
 

@@ -75,7 +75,7 @@ def span_of(rule: GuardRule, number: float | None) -> Span:
         # A mean of scores, a loss, or a name of another suite. Percentages of losses such as WER have no upper end, and means
         # of percentages may be negative.
         endless = not rule.higher_is_better and scale == "percent"
-        low = None if scale == "percent" and metric is not None and metric.mean_of_scores else 0.0
+        low = None if scale == "percent" and metric is not None and metric.mean_of_items and metric.low is None else 0.0
         return Span(low=low, high=None if endless else top, width=None if endless else top, scale=scale, declared=declared)
     high = metric.high * top
     low = None if metric.low is None else metric.low * top

@@ -24,7 +24,7 @@ from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.strata_rows import refuse_alike
 from steelyard.items import ROLES, Items
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import find, parse
+from steelyard.metrics.catalogue import find, parse, usual
 from steelyard.options.measure import settle
 from steelyard.options.option import ratio_columns
 from steelyard.read.open_source import open_source
@@ -223,11 +223,11 @@ def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) 
     except SteelyardError:
         if (items.ratio is None and items.score is None) or not is_metric(name):
             raise
-        return parse("mean" if items.ratio is None else "ratio")
+        return usual({"score"} if items.ratio is None else {"ratio"})[0]
     right = items.score is None or items.truth is not None or bool(np.isin(items.score[~np.isnan(items.score)], (0.0, 1.0)).all())
     scored = items.score is not None and items.truth is None and ends not in (None, (0.0, 1.0))  # then 0 and 1 are scores as others
-    if metric.counts_right and (scored or not right):
-        return parse("mean")  # "accuracy" is also what the original calls any score
+    if metric.averages_scores and (scored or not right):
+        return usual({"score"})[0]  # "accuracy" is also what the original calls any score
     return metric
 
 
@@ -300,15 +300,13 @@ def _largest(items: Items) -> float | None:
 
 def within_unit(metric: Metric, runs: list[Items]) -> bool:
     """Whether the metric's own numbers lie between 0 and 1 (or -1 and 1)."""
-    if metric.mean_of_scores:
-        scores = [run.score for run in runs if run.score is not None]
-        return all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores)
-    return metric.high == 1.0
+    scores = [run.score for run in runs if run.score is not None]
+    return metric.high == 1.0 or (metric.scored and all(bool(((s >= 0) & (s <= 1) | np.isnan(s)).all()) for s in scores))
 
 
 def ratio_has_percent(metric: Metric) -> bool:
     """Whether a percentage of the metric is a hundred times its own number, though that may exceed 1: word errors per word."""
-    return metric.of_ratio and metric.range_of_data
+    return metric.of_ratio and metric.proportional
 
 
 def keyed_alike(run: SystemItems, hashed: bool) -> SystemItems:
@@ -401,7 +399,7 @@ def _number(
     run: SystemItems, metric: Metric, unit: float, missing: str, entry: Entry, rule: GuardRule, warnings: Warnings
 ) -> CandidateScore:
     """The run as one number with its spread."""
-    ends = rule.range if metric.mean_of_scores else None
+    ends = metric.range_of_scores(rule.range)
     settings = settle(missing=missing, positive=rule.positive, range=ends, higher_is_better=metric.scores_up(rule.higher_is_better))
     sample = Sample(run.items, settings, warnings, counted=False)
     rows = rows_of_sample([metric], sample, settings, warnings)
@@ -417,7 +415,7 @@ def _number(
     return CandidateScore(
         value=float(row.estimate or 0.0) * unit,
         n=sample.n,
-        sd=None if score is None or not metric.mean_of_scores or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
+        sd=None if score is None or not metric.scored or len(score) < 2 else float(np.std(score, ddof=1)) * unit,
         right_or_wrong=metric.right_or_wrong,
         design_effect=float(effect) if isinstance(effect, (int, float)) else 1.0,
         same_items=same,

@@ -38,7 +38,7 @@ from steelyard.evaluate.task.cases import (
     subset,
     template_of,
 )
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.option import checked_if_given
 
 TOP = ("task", "scorer", "sampling", "protocol", "rule")
@@ -275,9 +275,9 @@ def _range(value: Any) -> tuple[float, float] | None:
 def _metric(given: str | None, scoring: Scoring) -> str:
     """The metric, if the scores can give it; without one that which the scorer is made for."""
     if given is None:
-        return scoring.metric_of_sums if scoring.sums else "accuracy" if scoring.right_or_wrong else "mean"
+        return scoring.metric_of_sums if scoring.sums else usual({"score"}, right_or_wrong=scoring.right_or_wrong)[0].name
     metric = parse(given)
-    if scoring.sums and metric.name != scoring.metric_of_sums and not (metric.of_ratio and metric.range_of_data):
+    if scoring.sums and not parse(scoring.metric_of_sums).gives(metric):
         need = f'"{scoring.metric_of_sums}", of the sum of {scoring.sums[0]} over the sum of {scoring.sums[1]}'
         raise UsageError(f"cannot use the metric {given!r} with the scorer {scoring.name}", need=need)
     if metric.of_ratio and not scoring.sums:

@@ -15,7 +15,7 @@ from steelyard.estimate.evidence import finish
 from steelyard.estimate.opening import check_names
 from steelyard.estimate.pair_evidence import class_label, joint_evidence
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import parse, usual
 from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import OPTIONS, RANKED, CompareOptions, settle_comparison
 from steelyard.options.measure import settle
@@ -391,7 +391,7 @@ def compare_tallies(
             need="JointCounts, which remember the pairs",
             hint="use JointCounts, which remember the pairs: JointCounts.flips(...)",
         )
-    metric = metric or parse("accuracy")
+    metric = metric or usual({"truth", "prediction"})[0]
     found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked, warnings)
     return finish(found, metric, asked, warnings, (names[0], names[1]))
 
@@ -406,7 +406,7 @@ def compare_joint(
         raise UsageError(
             "design='unpaired' needs two separate counts, not a joint table.", got="design='unpaired'", need="two separate counts"
         )
-    metric = metric or parse("accuracy")
+    metric = metric or usual({"truth", "prediction"})[0]
     found = joint_evidence(joint, metric, asked, warnings)
     return finish(found, metric, asked, warnings, names, **more)
 

@@ -79,7 +79,7 @@ def guard_stopped(
     scale, unit = scale_of(rule, metric, [past], entry)  # as the run settled it, before there was a score of its own
     rule = _as_planned(rule, plan, unit, asked)
     needed = ("score", "group") if run.items.score is not None else None
-    ends, up = rule.range if metric.mean_of_scores else None, metric.scores_up(rule.higher_is_better)
+    ends, up = metric.range_of_scores(rule.range), metric.scores_up(rule.higher_is_better)
     there, said = settle_missing(run.items, missing, ends=ends, higher_is_better=up, beside=[past], needed=needed)
     warnings.extend(said)
     items = Sample(there, settle(), warnings, needed=needed).items

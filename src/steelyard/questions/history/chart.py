@@ -47,7 +47,7 @@ def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
     unit = UNITS.get(run.scale)
     if (
         (metric := find(run.metric)) is not None
-        and metric.counts_right
+        and metric.right_or_wrong
         and unit is not None
         and run.estimate is not None
         and run.n

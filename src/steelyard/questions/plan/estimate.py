@@ -249,14 +249,14 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
 
 def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> PrecisionGoal:
     check_choices(OPTIONS, interval=interval)
-    f1 = known.metric.mapped is not None  # through J
+    f1 = known.metric.read_through is not None  # through J
     if f1 and interval == "wald":
         raise not_offered("interval", interval, known.metric.name, [m for m in METHODS if m != "wald"])
     if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
         raise UsageError("cannot use prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
     bar = goal.get("threshold")
-    if bar is not None and known.metric.counts_wrong:
-        bar = 1 - bar
+    if bar is not None:
+        bar = known.metric.of_right(bar)
     pair = (float(prior), float(prior) * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
     return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
 
@@ -274,7 +274,7 @@ def _refuse_hopeless(wanted: PrecisionQuestion) -> None:
     rule, known = wanted.rule, wanted.known
     if rule.threshold is None or wanted.reached():
         return
-    side = "below" if known.metric.counts_wrong else "above"
+    side = "above" if known.metric.higher_is_better else "below"
     if wanted.anticipated is None:
         raise UsageError(
             f"To show that {known.metric.name} is {side} {wanted.bound:g}, the plan needs an expected value.",

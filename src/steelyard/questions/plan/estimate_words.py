@@ -17,7 +17,7 @@ def goal_words(rule: PrecisionGoal, known: Expectation, bound: float | None, *, 
     if rule.width is not None:
         whose = f"its {sure} {_kind(rule)}" if named else f"the {sure} {_kind(rule)} of {it}"
         return f"{whose} is at most {rule.width:g} wide"
-    side = "below" if known.metric.counts_wrong else "above"
+    side = "above" if known.metric.higher_is_better else "below"
     if rule.method == CREDIBLE:
         return f"the data put {it} {side} {bound:g} with {sure} probability"
     return f"the one-sided {sure} {rule.method} bound puts {it} {side} {bound:g}"
@@ -50,7 +50,7 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
         parts.append(
             " and ".join(f"{name} {value:g}" for name, value in told.items()) if told else f"{_a(known.metric.name)} of {known.value:g}"
         )
-        if known.metric.mapped is not None and not told:
+        if known.metric.read_through is not None and not told:
             parts[-1] += " (precision and recall both so)"
     elif known.law is not None:
         parts.append(f"a success rate drawn from Beta({known.law[0]:g}, {known.law[1]:g})")
@@ -65,7 +65,7 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
 def no_labels(known: Expectation) -> str:
     """Why the number of labels is not known, and what to give."""
     needed = {"prevalence": "prevalence" not in known.told}
-    needed["recall"] = known.of_predictions and known.metric.mapped is None and "recall" not in known.told
+    needed["recall"] = known.of_predictions and known.metric.read_through is None and "recall" not in known.told
     needed["the expected value"] = known.of_predictions and known.value is None
     return (
         f"{known.metric.name} rests on {known.items} only, and how many labels hold that many depends on their share: "

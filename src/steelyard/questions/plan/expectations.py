@@ -45,9 +45,8 @@ class Expectation:
 
     def scaled(self, value: float) -> float:
         """A value of the metric as a success rate."""
-        if self.metric.counts_wrong:
-            return 1 - value
-        return value if self.metric.mapped is None else self.metric.mapped.inwards(value)
+        through = self.metric.read_through
+        return float(self.metric.of_right(value)) if through is None else through.inwards(value)
 
     @property
     def items(self) -> str:
@@ -57,12 +56,13 @@ class Expectation:
     @property
     def by_parts(self) -> bool:
         """Whether it was told by precision and recall, which it is made of."""
-        return self.metric.mapped is not None and "precision" in self.told
+        return self.metric.read_through is not None and "precision" in self.told
 
     @property
     def below(self) -> tuple[float, float, float, float]:
         """The items that are relevant, in hits, truths, predictions and all items."""
-        ratio = self.metric.share or (self.metric.ratio if self.metric.mapped is None else self.metric.mapped.ratio)
+        through = self.metric.read_through
+        ratio = self.metric.share or (self.metric.ratio if through is None else through.inner)
         assert ratio is not None
         return ratio.denominator
 
@@ -75,7 +75,7 @@ class Expectation:
     def counted(self) -> tuple[int, int]:
         """(successes, relevant items) there are."""
         k, n = self.have
-        return (n - k, n) if self.metric.counts_wrong else (k, n)
+        return self.metric.of_right(k, n), n
 
     @property
     def relevant(self) -> float | None:
@@ -91,7 +91,7 @@ class Expectation:
         if not self.of_predictions:
             return of_truths * prevalence + of_all
         precision = self.told.get("precision", self.value)
-        recall = self.told.get("recall", None if self.metric.mapped is None else self.value)
+        recall = self.told.get("recall", None if self.metric.read_through is None else self.value)
         if precision is None or recall is None:
             return None
         hits = prevalence * recall
@@ -197,7 +197,7 @@ def expect(
 def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, float]) -> float | None:
     """The anticipated value, from the one way in which it was told."""
     value = None if expected is None else probability("expected value", expected)
-    if metric.mapped is not None:
+    if metric.read_through is not None:
         parts = [name for name in ("precision", "recall") if name in given]
         if len(parts) == 1:
             other = "recall" if parts == ["precision"] else "precision"

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.guard.source import within_unit
 from steelyard.estimate.opening import SystemItems, default_metric, paired
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
@@ -20,7 +21,7 @@ from steelyard.infer.intervals.clusters import FEWEST, LEAST
 from steelyard.infer.normal import wilson
 from steelyard.infer.planning.item_variance import deviation_known_within, deviation_of_answers, per_item, share_deviation
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.compare import settle_comparison
 from steelyard.options.measure import settle
 from steelyard.questions.plan.variance import ItemVariance
@@ -39,7 +40,7 @@ def pilot_spread(
 
     metric: what to plan for; None is right or wrong, or the mean of the scores, or the ratio of two columns.
     """
-    wanted = parse(metric) if metric is not None else parse("ratio") if "ratio" in columns else None
+    wanted = parse(metric) if metric is not None else usual({"ratio"})[0] if "ratio" in columns else None
     runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
     if not 1 <= len(runs) <= 2:
         raise UsageError(
@@ -246,9 +247,7 @@ def _two(
     sd = per_item(noise, found.n)
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
-    scores = [side.score for side in (pairs.baseline, pairs.candidate) if side.score is not None]
-    unit = metric.high == 1.0 or (metric.mean_of_scores and all(bool(((s >= 0) & (s <= 1)).all()) for s in scores))
-    most = 1.0 if unit else math.inf
+    most = 1.0 if within_unit(metric, [pairs.baseline, pairs.candidate]) else math.inf
     return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
 
 

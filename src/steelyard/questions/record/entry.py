@@ -146,7 +146,7 @@ def _refuse_above(scale: str, unit: float, found: Measured) -> None:
     highest = HIGHEST.get(scale)
     if highest is None or (scale == "percent" and not found.metric.scored):
         return
-    score = found.items.score if found.metric.mean_of_scores else None
+    score = found.items.score if "score" in found.metric.needs else None
     top = unit * float(abs(found.value) if score is None else np.abs(score).max())
     if top > highest:
         raise DataError(

@@ -266,8 +266,7 @@ def _counting(
     """How items are counted, now that metric and direction are known: a missing one counts as the bad end of the scores."""
     told = (request.limits.get("higher_is_better"), request.before and request.before.higher_is_better, place.defaults.higher_is_better)
     up = next((bool(said) for said in told if said is not None), is_better_higher(name_of(request, metric)))
-    ends = ends if metric.mean_of_scores else None
-    return replace(settings, positive=request.positive, range=ends, higher_is_better=metric.scores_up(up))
+    return replace(settings, positive=request.positive, range=metric.range_of_scores(ends), higher_is_better=metric.scores_up(up))
 
 
 def _refuse_twice(sources: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import SourceError, SteelyardError
 from steelyard.metrics.base import Metric
-from steelyard.metrics.catalogue import find, parse
+from steelyard.metrics.catalogue import find, usual
 from steelyard.options.option import documented
 from steelyard.options.references import LINT
 from steelyard.questions.references.detectable import gate_of
@@ -158,7 +158,7 @@ def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     from steelyard.tally.sample import Sample
 
     settings = settle()
-    (row,) = rows_of_sample([parse("mean")], Sample(to_items(kept), settings, Warnings(), counted=False), settings, Warnings())
+    (row,) = rows_of_sample(usual({"score"}), Sample(to_items(kept), settings, Warnings(), counted=False), settings, Warnings())
     of = metric.of_right
     weight = np.ones(kept.n) if kept.weight is None else kept.weight
     there = [~np.isnan(run.score) for run in kept.runs]

@@ -18,6 +18,7 @@ from steelyard.results.measurement import Measurement
 from steelyard.results.plan import Curve
 from steelyard.results.reading import MISMATCHED, open_result
 from steelyard.results.verdict import Verdict
+from steelyard.tally import joint
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
@@ -133,11 +134,17 @@ def densities(result: Any) -> dict[str, Curve]:
         return {name: _density(law, name, interval) for name, law, interval in made if law is not None}
     if isinstance(result, Comparison):
         interval, metric = result.difference.interval, find(result.metric)
-        shares = metric is not None and metric.counts_right
-        if interval is not None and interval.method == "bayes" and result.flips is not None and shares:
+        if (
+            metric is not None
+            and metric.right_or_wrong
+            and interval is not None
+            and interval.method == "bayes"
+            and result.flips is not None
+        ):
             from steelyard.infer.posterior.difference import difference_posterior
 
-            return {"difference": _density(difference_posterior(**result.flips, prior=_prior(result.signature)), "difference", interval)}
+            law = difference_posterior(*joint.Flips(**result.flips)[:: metric.right_adds], prior=_prior(result.signature))
+            return {"difference": _density(law, "difference", interval)}
     return {}
 
 

@@ -156,7 +156,7 @@ def _refuse_unknown_worst(session: RunSession) -> None:
     """Scores beyond 0 and 1 without a declared range: what an item without an answer is worth has to be said in the task."""
     up = session.prepared.quantity.scores_up(session.higher_is_better)
     scores = [np.array([row["score"] for row in rows if row["score"] is not None], float) for rows in session.rows]
-    if session.prepared.quantity.mean_of_scores and worst_score(scores, session.prepared.span, higher_is_better=up) is None:
+    if session.prepared.quantity.scored and worst_score(scores, session.prepared.span, higher_is_better=up) is None:
         raise unknown_worst(higher_is_better=up, hint=RANGE_IN_TASK)
 
 
@@ -285,7 +285,7 @@ def scores_by_item(session: RunSession, place: int) -> dict[str, float]:
 
 def _range(session: RunSession) -> tuple[float, float] | None:
     """Of the scores, where the task or its scorer says it and the metric is their mean."""
-    return session.prepared.span if session.prepared.quantity.mean_of_scores else None
+    return session.prepared.quantity.range_of_scores(session.prepared.span)
 
 
 def _verdict(
@@ -359,7 +359,7 @@ def _unfinished(session: RunSession, baseline: Baseline, read: Source, spec: Map
     if found_now is None or found_now.estimate is None:
         return None
     series = None
-    if baseline.past is not None and baseline.metric.stoppable:
+    if baseline.past is not None and baseline.metric.scored:
         both = {key: baseline.past[baseline.key(key)] for key in worth if baseline.key(key) in baseline.past}
         values = np.array([[was, worth[key]] for key, was in both.items()]).reshape(-1, 2)
         if len(both):

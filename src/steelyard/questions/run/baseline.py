@@ -217,7 +217,7 @@ def beside(prepared: Prepared, names: Sequence[str], options: RunOptions, config
     rule = settle_rule(options.rule, entry, place.defaults, warnings)
     candidates = len(names) - 1
     metric = parse(prepared.task.metric)
-    within = not metric.mean_of_scores or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
+    within = not metric.scored or (prepared.span is not None and prepared.span[0] >= 0 and prepared.span[1] <= 1)
     return Baseline(
         place=place,
         model=names[1],
@@ -251,7 +251,7 @@ def plan_of(baseline: Baseline, prepared: Prepared, options: RunOptions) -> Stop
             need="a theta above the margin",
             hint="lower the margin, or run all items: then theta may be the margin itself",
         )
-    if not baseline.metric.stoppable:
+    if not baseline.metric.scored:
         raise UsageError(
             f"A run cannot stop early by {baseline.metric.name}, a metric of the whole table; it must be right or wrong, or the mean "
             "of a score.",

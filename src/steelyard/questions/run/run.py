@@ -350,7 +350,7 @@ def steps_of(
             )
         higher_is_better = direction_of(baseline, prepared, config)
         up = prepared.quantity.scores_up(higher_is_better)
-        if options.missing == "wrong" and prepared.quantity.mean_of_scores and prepared.span is None and not up:
+        if options.missing == "wrong" and prepared.quantity.scored and prepared.span is None and not up:
             raise unknown_worst(higher_is_better=False, hint=RANGE_IN_TASK)
         if options.unmatched == "drop" and baseline is not None and baseline.past is not None:
             kept = tuple(case for case in prepared.cases if baseline.key(case.id) in baseline.past)
@@ -408,7 +408,7 @@ def budget_of(options: RunOptions, prepared: Prepared, models: int) -> Budget:
 def _watch(options: RunOptions, baseline: Baseline | None, prepared: Prepared) -> Watch | None:
     if options.decided:
         assert baseline is not None
-        if baseline.past is None and not baseline.live and baseline.metric.stoppable:
+        if baseline.past is None and not baseline.live and baseline.metric.scored:
             raise UsageError(
                 f"The reference of {baseline.model!r} has no item outcomes, so the run cannot stop early against it.",
                 got=f"a reference of {baseline.model!r} without the outcomes of single items",
@@ -419,7 +419,7 @@ def _watch(options: RunOptions, baseline: Baseline | None, prepared: Prepared) -
         return UntilDecided(plan, baseline.rule.sign, frozenset() if plan.strata is None else wavering_ids(baseline, prepared))
     if options.width is None:
         return None
-    if not prepared.quantity.stoppable:
+    if not prepared.quantity.scored:
         raise UsageError(
             f"A run cannot stop at a width of {prepared.task.metric}, a metric of the whole table; it must be right or wrong, or the "
             "mean of a score.",
