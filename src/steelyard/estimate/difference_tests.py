@@ -63,7 +63,7 @@ def made(by: Made | None) -> Made:
 
 
 def side_words(alternative: str) -> str:
-    """The side of the seed's bootstrap, in words: it must be named before the data are seen."""
+    """The side that a bootstrap is asked about, in words: it must be named before the data are seen."""
     return {"greater": "candidate above baseline", "less": "candidate below baseline", "two-sided": "either side"}[alternative]
 
 

@@ -19,7 +19,7 @@ from steelyard.results.plan import Curve, Plan
 HOSTILE = ["<img src=x onerror=x>", "\x1b[31mred", "a\u202egnp", "a|b|c", "`tick`", "```", "two\nlines", "世界史", "@all", "\ud800", "_x_"]
 SIZES = tuple(100 * 10 ** (i / 20) for i in range(61))
 
-# sigma 50, alpha .05, power .8: n, theta and threshold as the guard of the seed has them (published table: 2.747193, -1.817324).
+# sigma 50, alpha .05, power .8: n, theta and threshold as a guard has them (published table: 2.747193, -1.817324).
 DETECT = Plan(
     goal="detect",
     design="unpaired",

@@ -111,7 +111,7 @@ def _red(method: str, n: int) -> Callable[[int], npt.NDArray[np.bool_]]:
 
 
 def _numbers() -> Iterator[Claim]:
-    """Two separate samples, k of n each: sigma declared as the seed does it, or pooled from the two scores."""
+    """Two separate samples, k of n each: sigma declared at its worst case, 50, or pooled from the two scores."""
     sizes: dict[str, BandText] = {
         "declared sigma": ("never far above 5%, and far below it for good models: sigma of 50 is the worst case", Band(high=0.065)),
         "pooled sigma": ("near 5%", Band(high=0.065)),
