@@ -354,3 +354,38 @@ def test_every_task_has_its_own_direction(place: Path, model: Callable[..., Any]
         ("alpha", "error", False),
     ]
     assert "the limit of 1 call was reached" in stopped.conclusion
+
+
+@pytest.mark.parametrize("until", ["decided", None])
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("suite.toml", r"Check 1 \(alpha\) would overwrite the suite file"),
+        ("beta.jsonl", r"Check 1 \(alpha\) would overwrite a file that is read, '.*beta\.jsonl'"),
+        ("beta.toml", r"Check 1 \(alpha\) would overwrite a file that is read"),
+        ("steelyard.toml", r"Check 1 \(alpha\) would overwrite a file that is read"),
+        ("beta.out.jsonl", r"Check 1 \(alpha\) and Check 2 \(beta\) would both write"),
+    ],
+)
+def test_rows_of_a_check_are_written_over_nothing_that_the_suite_needs(
+    place: Path, model: Callable[..., Any], output: str, words: str, until: str | None
+) -> None:
+    asked = model().calls
+    (place / "steelyard.toml").write_text("[tasks.alpha]\n")
+    suite(tasks=("alpha", "beta"))
+    file = place / "suite.toml"
+    file.write_text(file.read_text().replace("alpha.out.jsonl", output))
+    before = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    with pytest.raises(UsageError, match=words):
+        sy.run_suite("suite.toml", until=until)
+    assert {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()} == before
+    assert not asked
+
+
+@pytest.mark.parametrize("until", ["decided", None])
+def test_a_refusal_of_one_check_says_which_and_names_its_keys(place: Path, model: Callable[..., Any], until: str | None) -> None:
+    model(fails="name == 'beta' and int(number) % 40 == 3")
+    suite(tasks=("alpha", "beta"), run=", max_error_rate = 0.5")
+    with pytest.raises(DataError, match=r"^Check of 'beta': .*missing = \"drop\"") as told:
+        sy.run_suite("suite.toml", until=until)
+    assert "missing='" not in str(told.value)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import glob
 import math
 import os
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.did_you_mean import either, unknown_key
-from steelyard.errors import AmbiguityError, SourceError
+from steelyard.errors import AmbiguityError, SourceError, SteelyardError
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
 from steelyard.late_dataclass import dataclass
@@ -80,6 +82,17 @@ class SuiteFile:
     budget: SuiteBudget | None
     where: Mapping[str, Any]
     warnings: list[str]
+
+
+@contextlib.contextmanager
+def about_check(options: Mapping[str, Any]) -> Iterator[None]:
+    """What one check of a suite is refused for says which check, and names keys of the check where it would name parameters."""
+    try:
+        yield
+    except SteelyardError as fault:
+        told = re.sub(r"\b([a-z_]+)='(\w+)'", r'\1 = "\2"', str(fault))
+        fault.args = (told if repr(options["task"]) in told else f"Check of {options['task']!r}: {told}",)
+        raise
 
 
 def read_suite(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from steelyard.errors import UsageError
 from steelyard.estimate.guard.sequential import OUTSIDE
+from steelyard.estimate.guard.suite_file import about_check
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
 from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
@@ -112,7 +113,8 @@ class SuiteSession:
         """Ask, always the task that the rule names, until the suite is decided or a limit is reached."""
         while (place := self.rule.next) is not None:
             task = self.tasks[place]
-            next(task.steps)
+            with about_check(task.guard.options):
+                next(task.steps)
             if not task.session.over:
                 continue
             if task.session.limit is not None:
@@ -130,13 +132,14 @@ class SuiteSession:
             if not session.items:
                 task.steps.close()
                 continue
-            if not session.over:
-                session.limit = self._ended(task)
-                next(task.steps)
-            try:
-                next(task.steps)
-            except StopIteration as end:
-                task.found = end.value
+            with about_check(task.guard.options):
+                if not session.over:
+                    session.limit = self._ended(task)
+                    next(task.steps)
+                try:
+                    next(task.steps)
+                except StopIteration as end:
+                    task.found = end.value
 
     def _ended(self, task: TaskUnderWay) -> ReachedLimit:
         last = task.session.prepared.cases[task.session.items - 1].id
@@ -188,7 +191,8 @@ def decided_suite(
         for guard in asked.guards:
             steps = _steps(guard, asked, budget, progress)
             stack.callback(steps.close)
-            session = next(steps)
+            with about_check(guard.options):
+                session = next(steps)
             session.stepwise, session.budget = True, budget if max_calls is not None or max_cost is not None else None
             tasks.append(TaskUnderWay(guard=guard, steps=steps, session=session))
         rule = SuiteStopping(

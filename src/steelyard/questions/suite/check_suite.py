@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, read_suite, waived_now
+from steelyard.estimate.guard.suite_file import POOLED, SuiteCheck, SuiteFile, about_check, read_suite, waived_now
 from steelyard.estimate.guard.whole_suite import judge_verdicts, pooled_suite, recorded_z, stopped_early
 from steelyard.estimate.past.kept_run import own_facts
 from steelyard.estimate.past_runs import history_is_new, history_place
@@ -21,6 +21,7 @@ from steelyard.infer.planning.power import minimum_detectable
 from steelyard.infer.suite.closed_testing import SHARE
 from steelyard.options.check import SUITE
 from steelyard.options.option import RUN_KEYWORDS, SEED, documented, refuse_nowhere_to_keep
+from steelyard.outputs import refuse_overwriting
 from steelyard.questions.guard.check import check
 from steelyard.questions.suite.budget import judge_night, night_asked, no_budget
 from steelyard.questions.suite.outcome import conclusion_of, doubts, outcome_of
@@ -112,6 +113,7 @@ def suite_and_sources(
     """
     read = read_suite(path, directory=directory, config=config)
     guards, where, warnings = read.guards, read.where, read.warnings
+    _refuse_outputs(read)
     if keep_answers and history is None:  # a night is kept where the configuration says
         own = where["config"]
         refuse_nowhere_to_keep(find_config(Path.cwd(), None if own is None else Path(own)).history)
@@ -152,11 +154,14 @@ def suite_and_sources(
         guards = [_of_a_night(guard) for guard in guards]
     if beforehand is not None:
         for guard in guards:
-            beforehand(guard, **where)
-    verdicts = [
-        check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
-        for guard in guards
-    ]
+            with about_check(guard.options):
+                beforehand(guard, **where)
+
+    def judge(guard: SuiteCheck) -> Verdict:
+        with about_check(guard.options):
+            return check(**guard.options, **where, seed=seed) if evaluate is None or guard.run is None else evaluate(guard, **where)
+
+    verdicts = [judge(guard) for guard in guards]
     day = today or datetime.datetime.now(datetime.UTC).date()
     parts = [_read_from(guard) for guard in guards]
     earlier: list[float] = []
@@ -172,10 +177,31 @@ def suite_and_sources(
         second = _second(guards[place])
         if second is None or (second.run is None and not os.path.exists(second.options["source"])):
             return None
-        made = check(**second.options, **where, seed=seed) if second.run is None or evaluate is None else evaluate(second, **where)
-        return made, _read_from(second)
+        return judge(second), _read_from(second)
 
     return judge_night(suite, parts, asked, where, again), None
+
+
+def _refuse_outputs(read: SuiteFile) -> None:
+    """No check may write over the suite, its configuration or what any check reads, nor two checks into one file."""
+    outputs = {
+        f"Check {place} ({guard.options['task']})": [guard.run["output"]]
+        for place, guard in enumerate(read.guards, 1)
+        if guard.run is not None and guard.run.get("output") is not None
+    }
+    for rows, (path,) in outputs.items():
+        if os.path.exists(path) and os.path.samefile(path, read.file):
+            raise UsageError(
+                f"{rows} would overwrite the suite file {str(read.file)!r}.",
+                got="the suite file",
+                need="another file",
+                hint="nothing was written",
+            )
+    if outputs:
+        config = find_config(Path.cwd(), None if read.where["config"] is None else Path(read.where["config"]))
+        said = [guard.run or {} for guard in read.guards]
+        inputs = [run.get(name) for run in said for name in ("task", "data")] + [guard.options.get("source") for guard in read.guards]
+        refuse_overwriting(outputs, [config.path, *inputs], [config.directory])
 
 
 def _earlier_z(
