@@ -389,3 +389,15 @@ def test_a_refusal_of_one_check_says_which_and_names_its_keys(place: Path, model
     with pytest.raises(DataError, match=r"^Check of 'beta': .*missing = \"drop\"") as told:
         sy.run_suite("suite.toml", until=until)
     assert "missing='" not in str(told.value)
+
+
+@pytest.mark.parametrize(("missing", "done"), [("drop", "were left out"), ("wrong", "count as wrong")])
+def test_a_verdict_says_what_became_of_items_without_an_answer(place: Path, model: Callable[..., Any], missing: str, done: str) -> None:
+    """As `check` of the same rows says it."""
+    model(fails="int(number) % 40 == 3")
+    suite(tasks=("alpha",), check=f'missing = "{missing}"', run=", max_error_rate = 0.5")
+    [verdict] = sy.run_suite("suite.toml", until="decided").verdicts
+    gone, rows = ([json.loads(line)["score"] is None for line in Path("alpha.out.jsonl").read_text().splitlines()] for _ in "ab")
+    assert f"{sum(gone)} of {len(rows)} items without a score {done} (missing='{missing}')" in verdict.warnings
+    again = sy.check("alpha.out.jsonl", task="alpha", model="m", theta=0.05, missing=missing)
+    assert any(f"{sum(gone)} of" in each and done in each for each in again.warnings)

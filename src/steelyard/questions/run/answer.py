@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -345,10 +345,23 @@ def _stopped(session: RunSession, place: int, spec: Mapping[str, Any]) -> Verdic
     if not seen.ids:
         return None
     warnings = Warnings(baseline.warnings)
+    warnings.extend(_without_answers(session, sorted({0, place})))
     ended = None if limit is None else limit.to_dict()
     found = guard_series(watch.rule, seen, watch.plan, guarded, baseline.rule, baseline.unit, warnings, ended=ended)
     verdict = concluded(found, baseline.rule, warnings)
     return verdict if len(session.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=session.names[0]))
+
+
+def _without_answers(session: RunSession, places: Sequence[int]) -> Iterator[str]:
+    """What became of items without an answer: a verdict says it, as `check` of the same rows does."""
+    done = {"drop": "were left out", "wrong": "count as wrong"}.get(session.options.missing)
+    for place in places:
+        rows = session.rows[place]
+        gone = sum(row["score"] is None for row in rows)
+        if done is not None and gone:
+            whose = "" if len(session.models) == 1 else f" of {session.names[place]}"
+            items = "items" if session.options.repeats == 1 else "answers"
+            yield f"{gone} of {len(rows)} {items}{whose} without a score {done} (missing='{session.options.missing}')"
 
 
 def _unfinished(session: RunSession, baseline: Baseline, read: Source, spec: Mapping[str, Any] | None) -> Verdict | None:
