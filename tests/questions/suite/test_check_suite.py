@@ -169,7 +169,7 @@ def test_only_advisory_guards_are_a_pass_of_nothing_and_said() -> None:
 
 
 def test_an_unknown_tier_is_refused() -> None:
-    with pytest.raises(SteelyardError, match="critical, supporting, advisory"):
+    with pytest.raises(SteelyardError, match="critical, supporting or advisory"):
         suite(guard(0, 0.5, 'tier = "important"'))
 
 
