@@ -14,6 +14,8 @@ import pytest
 
 import steelyard as sy
 from evaluate.openai_server import Server
+from steelyard.cli import main
+from steelyard.evaluate.asking import asking
 from steelyard.evaluate.scorers import matching
 
 N = 20
@@ -25,8 +27,11 @@ from concurrent.futures import ThreadPoolExecutor
 def right(question):
     return str(sum(map(int, re.findall(r"\\d+", question))))
 
+def hangs():
+    open("hangs", "w").close()
+
 def never(question, wait):
-    return right(question) if question != "7 + 15 =" else wait()
+    return right(question) if question != "7 + 15 =" else (hangs(), wait())[1]
 
 def spin():
     while True:
@@ -53,6 +58,7 @@ async def later(question):
 
 async def stubborn(question):
     while question == "7 + 15 =":
+        hangs()
         try:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
@@ -90,6 +96,7 @@ import json, sys, time
 for line in sys.stdin:
     asked = json.loads(line)
     if asked["input"] == "7 + 15 =":
+        open("hangs", "w").close()
         time.sleep(3600)
     print(json.dumps({"id": asked["id"], "prediction": eval(asked["input"].rstrip("="))}), flush=True)
 """
@@ -109,8 +116,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def started(*words: str, task: str = "sums.toml") -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "steelyard", "run", task, *words, "-o", "out.jsonl"]
+# The command with a tenth of its patience: seconds that answers on their way have after a signal, programs to end, loops to react.
+HURRIED = """
+from steelyard.cli.main import main
+from steelyard.evaluate.asking import asking
+from steelyard.evaluate.models import callables, command
+for room, name in ((asking, "AFTER_CTRL_C"), (asking, "AFTER_SIGTERM"), (command, "GRACE"), (callables, "REACTS")):
+    setattr(room, name, getattr(room, name) / 10)
+main()
+"""
+
+
+def started(*words: str, task: str = "sums.toml", hurried: bool = False) -> subprocess.Popen[str]:
+    line = [sys.executable, *(("-c", HURRIED) if hurried else ("-m", "steelyard")), "run", task, *words, "-o", "out.jsonl"]
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -226,19 +244,19 @@ def test_calls_that_pile_up_end_the_run() -> None:
 )
 def test_a_signal_ends_a_run_whose_model_never_returns(kind: str, number: signal.Signals) -> None:
     model = f"command:{sys.executable} predict.py" if kind == "command" else f"python:talk:{kind}"
-    process = started("--model", model)
+    process = started("--model", model, hurried=True)
     journal = Path("out.jsonl.journal")
     alone = kind in ("blocks", "Estimates")  # no item is answered beside the one that hangs
     end = time.monotonic() + 30
-    while time.monotonic() < end and (not journal.exists() or journal.read_bytes().count(b"\n") < (2 if alone else 3)):
+    while time.monotonic() < end and (not Path("hangs").exists() or journal.read_bytes().count(b"\n") < (2 if alone else 3)):
         time.sleep(0.05)
-    time.sleep(1.0)
     start = time.monotonic()
     process.send_signal(number)
     code, err = ended(process, 25)
     took = time.monotonic() - start
     assert code == 128 + number, err
     assert took < 15, took
+    assert max(asking.AFTER_CTRL_C, asking.AFTER_SIGTERM, main.LAST) <= 10, "and with all its patience it is seconds, too"
     assert "Traceback" not in err
     assert "the same command continues" in err
     assert journal.exists()
