@@ -7,7 +7,7 @@ import pytest
 import steelyard as sy
 from cases import every
 from oracles import EVERY_SET, OF_A_CLASS, WHOLE_TABLE
-from steelyard.metrics.catalogue import AVERAGES, CATALOGUE, parse
+from steelyard.metrics.catalogue import AVERAGES, CATALOGUE, parse, usual
 from steelyard.metrics.sums import SumsMetric
 
 ALIASES = {alias: metric.base for metric in CATALOGUE.values() for alias in metric.aliases}
@@ -50,6 +50,39 @@ def test_aliases(alias: str) -> None:
 def test_refuses(name: str) -> None:
     with pytest.raises(sy.UsageError):
         parse(name)
+
+
+@every(
+    ("columns", "facts", "names"),
+    [
+        ({"truth", "prediction"}, {}, "accuracy macro_f1 each_precision each_recall each_f1"),
+        ({"truth", "prediction", "score"}, {}, "accuracy macro_f1 each_precision each_recall each_f1"),
+        ({"truth", "prediction", "score"}, {"right_or_wrong": True}, "accuracy"),
+        ({"truth", "prediction"}, {"free_text": True}, "accuracy"),
+        ({"truth", "prediction", "score", "probability"}, {"free_text": True}, "mean auc brier"),
+        ({"score"}, {}, "mean"),
+        ({"score"}, {"right_or_wrong": True}, "accuracy"),
+        ({"truth", "probability"}, {}, "auc brier"),
+        ({"ratio", "truth", "prediction"}, {}, "ratio"),
+        ({"truth"}, {}, ""),
+    ],
+)
+def test_what_is_usual_follows_from_the_data(columns: set[str], facts: dict[str, bool], names: str) -> None:
+    assert [metric.name for metric in usual(columns, **facts)] == names.split()
+
+
+def test_the_numbers_of_a_metric_give_what_it_is_a_function_of() -> None:
+    given = {(one.name, other.name) for one in CATALOGUE.values() for other in CATALOGUE.values() if one.gives(other)}
+    assert given - {(name, name) for name in (metric.name for metric in CATALOGUE.values())} == {("f1", "jaccard"), ("perplexity", "ratio")}
+
+
+@every("base", [metric.base for metric in CATALOGUE.values() if metric.read_through is not None])
+def test_what_a_metric_is_read_through_goes_there_and_back(base: str) -> None:
+    through = CATALOGUE[base].read_through
+    assert through is not None
+    for value in (0.1, 0.5, 0.9):
+        assert through.inwards(through.outwards(value)) == pytest.approx(value)
+    assert through.outwards(0.2) < through.outwards(0.3)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ def past(**facts: Any) -> PastRun:
 
 @every(("hits", "n"), [(0, 10), (10, 10), (33, 40), (1055, 1319), (7, 100_003)])
 @every(("scale", "unit"), [("fraction", 1.0), ("percent", 100.0)])
-def test_a_share_of_items_has_the_interval_of_wilson(hits: int, n: int, scale: str, unit: float) -> None:
-    low, high, band = uncertainty(past(n=n, estimate=hits / n * unit, scale=scale))
+@every("metric", ["accuracy", "error"])
+def test_a_share_of_items_has_the_interval_of_wilson(hits: int, n: int, scale: str, unit: float, metric: str) -> None:
+    low, high, band = uncertainty(past(metric=metric, n=n, estimate=hits / n * unit, scale=scale))
     expected = proportion_confint(hits, n, method="wilson")  # statsmodels 0.15
     assert band == OWN
     assert (low, high) == pytest.approx([each * unit for each in expected], abs=1e-9)

@@ -158,6 +158,13 @@ def test_a_density_is_the_law_of_the_interval() -> None:
     assert curve.y == pytest.approx(beta.pdf(curve.x, 12.5, 28.5), rel=1e-9)
 
 
+def test_the_density_of_an_error_is_that_of_the_accuracy_the_other_way_round() -> None:
+    flips = sy.JointCounts.flips(both=50, baseline_only=7, candidate_only=12, neither=9)
+    right, wrong = (densities(sy.compare(flips, metric=name, interval="bayes"))["difference"] for name in ("accuracy", "error"))
+    assert wrong.x == pytest.approx([-x for x in right.x[::-1]], abs=1e-12)
+    assert wrong.y == pytest.approx(right.y[::-1], rel=1e-9)
+
+
 def test_another_prior_is_read_from_the_signature() -> None:
     m = sy.measure(sy.Counts.of(12, 40), interval="bayes", prior=3)
     from scipy.stats import beta
