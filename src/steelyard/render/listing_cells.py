@@ -8,7 +8,18 @@ from typing import Any
 
 from steelyard.render.digits import NONE, nearest
 from steelyard.render.pages.verdict import spec_text
-from steelyard.results.references import Listing, ReferenceChange, ReferenceDetail
+from steelyard.results.base import UNSAID
+from steelyard.results.references import (
+    ChangedReference,
+    ImportedFile,
+    ListedReference,
+    Listing,
+    RecordedChange,
+    ReferenceChange,
+    ReferenceDetail,
+    ReferenceGate,
+    ReferenceSeries,
+)
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 Cells = list[str]
@@ -50,27 +61,26 @@ LIST_HEADS = ("model", "value", "n", "runs", "items", BARE, "finds", "recorded",
 LIST_NUMBERS = (1, 2, 3, 5, 6)
 
 
-def list_cells(row: Mapping[str, Any]) -> Cells:
-    numbers = [figure(row["value"]), figure(row["n"]), figure(row["runs"]), figure(row["items"]), figure(bare_score_threshold(row))]
+def list_cells(row: ListedReference) -> Cells:
+    numbers = [figure(row.value), figure(row.n), figure(row.runs), figure(row.has_items), figure(bare_score_threshold(row))]
     return [
-        about(row["model"], row["spec"]),
+        about(row.model, row.spec),
         *numbers,
-        NONE if row["mde"] is None else f"{row['mde']:.4g}",
-        day(row["recorded"]),
-        row["by"] or NONE,
+        NONE if row.mde is None else f"{row.mde:.4g}",
+        day(row.recorded),
+        row.by or NONE,
     ]
 
 
-def bare_score_threshold(told: Mapping[str, Any]) -> float | None:
+def bare_score_threshold(told: ListedReference | ReferenceGate) -> float | None:
     """What a bare score would be held to; answers of 0.1.0 call it the threshold."""
-    found: float | None = told.get("bare_score_threshold", told.get("threshold"))
-    return found
+    return told.threshold if told.bare_score_threshold is UNSAID else told.bare_score_threshold
 
 
-def by_task(result: Listing) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+def by_task(result: Listing) -> dict[str, list[ListedReference]]:
+    found: dict[str, list[ListedReference]] = {}
     for row in result.rows:
-        found.setdefault(row["task"], []).append(row)
+        found.setdefault(row.task, []).append(row)
     return found
 
 
@@ -79,24 +89,23 @@ RULE_HEADS = ("rule", "value", "from")
 
 def gate_facts(result: ReferenceDetail) -> list[tuple[str, str]]:
     """What the reference does, as labelled sentences."""
-    gate = result.gate or {}
-    gate = {**gate, "bare_score_threshold": bare_score_threshold(gate)}
+    gate = result.gate or ReferenceGate(design=NONE)
     named = (
-        (BARE, "bare_score_threshold"),
-        ("minimum detectable effect", "mde"),
-        ("the same, paired", "paired_mde"),
-        ("sigma used", "sigma"),
+        (BARE, bare_score_threshold(gate)),
+        ("minimum detectable effect", gate.mde),
+        ("the same, paired", gate.paired_mde),
+        ("sigma used", gate.sigma),
     )
-    out = [(label, figure(gate[name])) for label, name in named if gate.get(name) is not None]
-    return [("design", str(gate.get("design", NONE))), *out, *([("note", str(gate["note"]))] if gate.get("note") else [])]
+    out = [(label, figure(number)) for label, number in named if number is not None]
+    return [("design", gate.design), *out, *([("note", gate.note)] if gate.note else [])]
 
 
 def held_lines(result: ReferenceDetail) -> list[tuple[str, str]]:
     """Every entry of the model held against the spec: its line, and what differs."""
     out = []
     for each in result.held or ():
-        parts = [f"{key} is {plain(pair['recorded'])}, asked {plain(pair['asked'])}" for key, pair in each["differ"].items()]
-        out.append((f"line {each['line']}, {figure(each['value'])}", "; ".join(parts) or "matches"))
+        parts = [f"{key} is {plain(pair['recorded'])}, asked {plain(pair['asked'])}" for key, pair in each.differ.items()]
+        out.append((f"line {each.line}, {figure(each.value)}", "; ".join(parts) or "matches"))
     return out
 
 
@@ -104,18 +113,18 @@ STORY_HEADS = ("time", "what", "old", "new", "n", "by", "why")
 STORY_NUMBERS = (2, 3, 4)
 
 
-def story_cells(change: Mapping[str, Any]) -> Cells:
-    numbers = [figure(change.get("old")), figure(change.get("new")), figure(change.get("n"))]
-    return [day(change["time"]), change["action"], *numbers, change.get("by") or NONE, change.get("reason") or NONE]
+def story_cells(change: RecordedChange) -> Cells:
+    numbers = [figure(change.old), figure(change.new), figure(change.n)]
+    return [day(change.time), change.action, *numbers, change.by or NONE, change.reason or NONE]
 
 
-def story_sum(series: Mapping[str, Any]) -> str:
+def story_sum(series: ReferenceSeries) -> str:
     """First to last, and their difference."""
-    if series["first"] is None:
-        return f"no change on record; the file says {figure(series['on_file'])}" if series["on_file"] is not None else "no value on record"
-    if len(series["values"]) == 1:
-        return f"{figure(series['first'])}, never changed"
-    return f"{figure(series['first'])} to {figure(series['last'])}, together {series['change']:+.4g}"
+    if series.first is None:
+        return f"no change on record; the file says {figure(series.on_file)}" if series.on_file is not None else "no value on record"
+    if len(series.numbers) == 1:
+        return f"{figure(series.first)}, never changed"
+    return f"{figure(series.first)} to {figure(series.last)}, together {series.change:+.4g}"
 
 
 def spark(values: Sequence[float]) -> str:
@@ -135,8 +144,10 @@ def changed_cells(result: ReferenceChange) -> tuple[tuple[str, ...], list[Cells]
     """What a change did, as a table."""
     if result.action == "import":
         return ("task", "file", "added", "replaced", "there already"), [
-            [row["task"], row["file"], *(figure(row[key]) for key in ("added", "replaced", "unchanged"))] for row in result.rows
+            [row.task, row.file, *map(figure, (row.added, row.replaced, row.unchanged))]
+            for row in result.rows
+            if isinstance(row, ImportedFile)
         ]
     return ("task", "model", "value", "file"), [
-        [row["task"], about(row["model"], row["spec"]), figure(row["value"]), row["file"]] for row in result.rows
+        [row.task, about(row.model, row.spec), figure(row.value), row.file] for row in result.rows if isinstance(row, ChangedReference)
     ]

@@ -7,10 +7,77 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import Result, ResultPart, said_as
+from steelyard.results.base import IF_ANY, UNSAID, Result, ResultPart, said_as
 
 LEVELS = ("error", "warning", "note")
 FEW = 3  # findings of one kind that are shown in full
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedReference(ResultPart):
+    """One entry of a list: what is on record, and what a check of it would be held to and find.
+
+    threshold: what a run would be held to, None where items are paired and it depends on them. bare_score_threshold: what a bare score
+    would be held to; version 0.1.0 had only the other. mde: the drop that the strongest check would find. has_items: whether outcomes
+    are on record.
+    """
+
+    task: str
+    model: str
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
+    metric: str | None = None
+    scale: str | None = None
+    value: float | None = None
+    n: int | None = None
+    runs: int | None = None
+    has_items: bool = said_as("items", default=False)
+    design: str | None = None
+    threshold: float | None = None
+    bare_score_threshold: float | None = field(default=UNSAID, metadata=IF_ANY)
+    mde: float | None = None
+    recorded: str | None = None
+    by: str | None = None
+    approved: str | None = None
+    file: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleNumber(ResultPart):
+    """One number of the rule that a run is judged by, and where it comes from: entry, task, metric, default, or not given."""
+
+    name: str
+    value: str | float | bool | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceGate(ResultPart):
+    """What a check against a reference does: its design, what it holds a run to, what it finds. `note` says what cannot be known before.
+
+    paired_mde: what a run with items finds, if one item in twenty changes between healthy runs.
+    """
+
+    design: str
+    threshold: float | None = None
+    bare_score_threshold: float | None = field(default=UNSAID, metadata=IF_ANY)
+    mde: float | None = None
+    paired_mde: float | None = None
+    sigma: float | None = None
+    n: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldEntry(ResultPart):
+    """An entry held against a spec: whether it matches, the keys on which they agree, and those on which they differ (asked, recorded)."""
+
+    line: int | None
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
+    value: float | None
+    matches: bool = False
+    agree: tuple[str, ...] = ()
+    differ: Mapping[str, Any] = field(default_factory=dict)  # by the user's keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -21,7 +88,7 @@ class Listing(Result):
 
     directory: str
     task: str | None = None
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[ListedReference, ...] = ()
     conclusion: str = ""
 
 
@@ -37,13 +104,13 @@ class ReferenceDetail(Result):
 
     task: str
     model: str
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
     file: str = ""
     line: int | None = None
-    entry: Mapping[str, Any] | None = None
-    rule: tuple[Mapping[str, Any], ...] = ()
-    gate: Mapping[str, Any] | None = None
-    held: tuple[Mapping[str, Any], ...] | None = said_as("explain", default=None)
+    entry: Mapping[str, Any] | None = None  # as the file has it, which may have keys of other tools
+    rule: tuple[RuleNumber, ...] = ()
+    gate: ReferenceGate | None = None
+    held: tuple[HeldEntry, ...] | None = said_as("explain", default=None)
     conclusion: str = ""
 
 
@@ -57,7 +124,7 @@ class Finding(ResultPart):
     line: int | None = None
     model: str | None = None
     sentence: str
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -106,6 +173,94 @@ class Lint(Result):
         return sum(finding.level == level for finding in self.findings)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChange(ResultPart):
+    """One change of a reference: when, what was done, the number (or name) before and after, by whom and why, and by which tool."""
+
+    BRIEF = True
+
+    time: str
+    action: str
+    old: str | float | None = None
+    new: str | float | None = None
+    n: int | None = None
+    runs: int | None = None
+    by: str | None = None
+    reason: str | None = None
+    commit: str | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceSeries(ResultPart):
+    """The changes of one model under one spec, first to last, and the numbers that they put on record in turn (since it was last removed).
+
+    first, last, and their difference `change`: of those numbers. on_file, line: what the file has now.
+    """
+
+    model: str
+    spec: Mapping[str, Any]  # the keys are the user's
+    changes: tuple[RecordedChange, ...] = ()
+    numbers: tuple[float, ...] = said_as("values", default=())
+    first: float | None = None
+    last: float | None = None
+    change: float | None = None
+    on_file: float | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedReference(ResultPart):
+    """An entry that was removed, renamed (from old_model) or approved. items_file: of its outcomes; items_removed: whether that is gone."""
+
+    BRIEF = True
+    ALWAYS = ("task", "model", "spec", "value", "file", "line")
+
+    task: str
+    model: str
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
+    value: float | None = None
+    file: str = ""
+    line: int | None = None
+    items_file: str | None = said_as("items", default=UNSAID)
+    items_removed: bool | None = UNSAID
+    old_model: str | None = UNSAID
+    approved: str | None = UNSAID
+    approved_before: str | None = UNSAID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedFile(ResultPart):
+    """A file of a task that was written by an import: entries added, replaced and already there; verbatim: its text was copied as it is."""
+
+    task: str
+    file: str
+    added: int
+    replaced: int
+    unchanged: int
+    verbatim: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptSetting(ResultPart):
+    """A key of a task that steelyard.toml has already: what stands there, and what the import would have said."""
+
+    task: str
+    key: str
+    there: str | float | bool | None
+    ours: str | float | bool | None = said_as("import")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSettings(ResultPart):
+    """What an import said of its tasks in steelyard.toml: the file, whether it is new, the keys added for each task, and what was kept."""
+
+    file: str
+    created: bool
+    added: Mapping[str, Any]  # by task, the names of the keys
+    kept: tuple[KeptSetting, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReferenceHistory(Result):
     """How references came about. Each of `series` is one model under one spec: its changes, first to last, and their sum."""
@@ -115,7 +270,7 @@ class ReferenceHistory(Result):
     task: str
     model: str | None = None
     file: str = ""
-    series: tuple[Mapping[str, Any], ...] = ()
+    series: tuple[ReferenceSeries, ...] = ()
     conclusion: str = ""
 
 
@@ -131,8 +286,8 @@ class ReferenceChange(Result):
     action: str
     directory: str
     reason: str | None = None
-    rows: tuple[Mapping[str, Any], ...] = ()
-    config: Mapping[str, Any] | None = None
+    rows: tuple[ChangedReference | ImportedFile, ...] = ()
+    config: ImportedSettings | None = None
     conclusion: str = ""
 
 

@@ -92,7 +92,7 @@ def test_all_real_files_are_imported_and_no_value_of_rouge_or_perplexity_is_held
     again = import_references("suite", dialect="trtllm")
     assert again.config is not None
     assert again.config["added"] == {}
-    assert again.config["kept"] == []
+    assert again.config["kept"] == ()
 
 
 def test_values_of_rouge_are_not_held_to_k_of_n_without_a_configuration_either() -> None:
@@ -111,7 +111,7 @@ def test_what_the_configuration_says_already_is_kept_and_told() -> None:
     assert tables()["cnn_dailymail"] == {**TRTLLM["cnn_dailymail"], "alpha": 0.05}
     assert "steelyard.toml already has a table [tasks.cnn_dailymail], which takes precedence: alpha = 0.05, not 0.002" in done.warnings
     assert done.config is not None
-    assert done.config["kept"] == [{"task": "cnn_dailymail", "key": "alpha", "there": 0.05, "import": 0.002}]
+    assert done.config["kept"] == ({"task": "cnn_dailymail", "key": "alpha", "there": 0.05, "import": 0.002},)
 
 
 def test_the_tables_go_into_pyproject_where_that_is_the_configuration() -> None:

@@ -274,7 +274,7 @@ def test_rename_moves_every_entry_and_its_history(here: Path) -> None:
     rename_reference("t", "old", "new/name", reason="the hub")
     assert [entry.model for entry in load_task_file(here / "references" / "t.yaml").entries] == ["new/name"]
     (series,) = reference_history("t", "new/name").series
-    assert series["values"] == [0.75, 0.5]
+    assert series["values"] == (0.75, 0.5)
     assert [change["action"] for change in series["changes"]] == ["record", "update", "rename"]
     assert sy.check(run(here, "b", 20), task="t", model="new/name").design == "paired"
     with pytest.raises(DataError):
@@ -431,7 +431,7 @@ def test_history_adds_up(here: Path) -> None:
     path = here / "references" / "longbench_v2.history.jsonl"
     path.write_bytes(b"".join(Change(action="update", model=LLAMA, old=old, new=new, reason=why).line() for old, new, why in LOWERED))
     (series,) = reference_history("longbench_v2", LLAMA).series
-    assert series["values"] == [26.48, 26.0, 25.8]
+    assert series["values"] == (26.48, 26.0, 25.8)
     assert series["change"] == pytest.approx(-0.68)
     assert (series["first"], series["last"], series["on_file"]) == (26.48, 25.8, 25.8)
     assert reference_history("longbench_v2").to_dict()["kind"] == "reference_history"
@@ -452,7 +452,7 @@ def test_a_removal_ends_a_life() -> None:
         Change(action="update", model="m", old=5.0, new=6.0),
     ]
     (series,) = chronicles(changes, [])
-    assert series["values"] == [5.0, 6.0]
+    assert series["values"] == (5.0, 6.0)
     assert len(series["changes"]) == 4
 
 

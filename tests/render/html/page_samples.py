@@ -47,6 +47,7 @@ ROW = {
     "recorded": "2026-10-30T09:12:00Z",
     "by": "ann",
 }
+REMOVED = {key: ROW[key] for key in ("task", "model", "spec", "value", "file")}
 CHANGE = {"time": "2026-10-30T09:12:00Z", "action": "record", "old": None, "new": 26.48, "n": 100, "by": "ann", "reason": "first"}
 SERIES = {
     "model": "m",
@@ -233,7 +234,7 @@ def samples() -> dict[str, Any]:
             conclusion="1 error.",
         ),
         "story": ReferenceHistory(task="t", file="t.history.jsonl", series=(SERIES,), conclusion="2 changes."),
-        "changed": ReferenceChange(action="remove", directory="references", rows=(ROW,), reason="gone", conclusion="1 removed."),
+        "changed": ReferenceChange(action="remove", directory="references", rows=(REMOVED,), reason="gone", conclusion="1 removed."),
         "started": ProjectInit(written=("steelyard.toml",), kept=("references",), next=("steelyard record RUN --task t --model m",)),
         "history": RunList(
             place="sqlite:///runs.db", runs=(PastRun(id="0f7d63ca", time="2026-11-01T10:00:00Z", command="check", task="t", model="m"),)

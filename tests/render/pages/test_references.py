@@ -11,7 +11,16 @@ from steelyard.render.listing_cells import figure, spark, story_sum
 from steelyard.render.terminal import display_width
 from steelyard.results import references as listings
 from steelyard.results.base import Result
-from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
+from steelyard.results.references import (
+    Finding,
+    Lint,
+    Listing,
+    ProjectInit,
+    ReferenceChange,
+    ReferenceDetail,
+    ReferenceHistory,
+    ReferenceSeries,
+)
 
 KINDS = {Listing, ReferenceDetail, Lint, ReferenceHistory, ReferenceChange, ProjectInit}
 EVIL = "evil\x1b[31m|<b>@all\n::error::x"
@@ -65,6 +74,7 @@ def samples(name: str = "llama") -> list[Any]:
     }
     tail: dict[str, Any] = {"conclusion": f"about {name}", "warnings": (f"mind {name}",), "signature": "goal:x|steelyard:0"}
     rule = ({"name": "alpha", "value": 0.05, "source": "default"}, {"name": "sigma", "value": None, "source": "not given"})
+    removed = {"task": "t", "model": name, "spec": {}, "value": 68.17, "file": "f", "line": 3, "items": None, "items_removed": False}
     return [
         Listing(
             directory="references",
@@ -93,7 +103,7 @@ def samples(name: str = "llama") -> list[Any]:
             **tail,
         ),
         ReferenceHistory(task="t", model=name, file="h", series=({**series, "on_file": 26.0, "line": 3},), **tail),
-        ReferenceChange(action="remove", directory="references", rows=(row(name),), reason=name, **tail),
+        ReferenceChange(action="remove", directory="references", rows=(removed,), reason=name, **tail),
         ReferenceChange(
             action="import",
             directory="references",
@@ -186,10 +196,10 @@ def test_a_page_has_a_cap() -> None:
 
 
 def test_a_story_of_one_value_or_none() -> None:
-    empty = {"values": [], "first": None, "last": None, "change": None, "on_file": 3.5}
+    empty = ReferenceSeries(model="m", spec={}, on_file=3.5)
     assert story_sum(empty) == "no change on record; the file says 3.5"
-    assert story_sum({**empty, "values": [3.5], "first": 3.5, "last": 3.5, "change": 0.0}) == "3.5, never changed"
-    assert story_sum({**empty, "on_file": None}) == "no value on record"
+    assert story_sum(replace(empty, numbers=(3.5,), first=3.5, last=3.5, change=0.0)) == "3.5, never changed"
+    assert story_sum(replace(empty, on_file=None)) == "no value on record"
 
 
 def test_spark_spans_its_blocks() -> None:

@@ -16,7 +16,7 @@ from steelyard.reference.lookup import ReferenceLocation, load, locate
 from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
 from steelyard.reference.writing import PlannedWrite, carry_out
 from steelyard.results import signature
-from steelyard.results.references import ReferenceChange
+from steelyard.results.references import ChangedReference, ReferenceChange
 
 
 @documented(
@@ -55,7 +55,8 @@ def remove_reference(
     (entry,) = taken
     if shared:
         warnings += ("the item outcomes were kept: another entry uses them too",)
-    row = {**_row(place, entry), "items": entry.items, "items_removed": entry.items is not None and not _is_there(place, entry.items)}
+    gone = entry.items is not None and not _is_there(place, entry.items)
+    row = replace(_row(place, entry), items_file=entry.items, items_removed=gone)
     return _told("remove", place, [row], why, f"{_named(place, entry)}: removed.", warnings)
 
 
@@ -85,7 +86,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
         return PlannedWrite(action="rename", text=renamed(file, old, new), lines=[change])
 
     warnings = changed(place, under_new_name)
-    rows = [{**_row(place, replace(entry, model=new)), "old_model": old} for entry in moved]
+    rows = [replace(_row(place, replace(entry, model=new)), old_model=old) for entry in moved]
     return _told("rename", place, rows, why, f"{old} on {task} is now {new}, in {len(rows)} {_entries(len(rows))}.", warnings)
 
 
@@ -119,7 +120,7 @@ def approve_reference(
 
     warnings = changed(place, stamped)
     (entry,) = seen
-    row = {**_row(place, entry), "approved": stamp, "approved_before": entry.approved}
+    row = replace(_row(place, entry), approved=stamp, approved_before=entry.approved)
     return _told("approve", place, [row], why, f"{_named(place, entry)}: approved, {stamp}.", warnings)
 
 
@@ -150,9 +151,9 @@ def _number(entry: Entry) -> float | None:
     return entry.value if entry.value is not None else entry.threshold
 
 
-def _row(place: ReferenceLocation, entry: Entry) -> dict[str, Any]:
-    names = {"task": place.task, "model": entry.model, "spec": dict(entry.spec), "value": entry.value}
-    return {**names, "file": place.shown, "line": entry.line}
+def _row(place: ReferenceLocation, entry: Entry) -> ChangedReference:
+    spec = dict(entry.spec)
+    return ChangedReference(task=place.task, model=entry.model, spec=spec, value=entry.value, file=place.shown, line=entry.line)
 
 
 def _named(place: ReferenceLocation, entry: Entry) -> str:
@@ -166,10 +167,10 @@ def _entries(n: int) -> str:
 
 
 def _told(
-    action: str, place: ReferenceLocation, rows: list[dict[str, Any]], why: str, sentence: str, warnings: tuple[str, ...]
+    action: str, place: ReferenceLocation, rows: list[ChangedReference], why: str, sentence: str, warnings: tuple[str, ...]
 ) -> ReferenceChange:
     first = rows[0]
-    facts = {"goal": action, "task": place.task, "model": first["model"], "spec": signed_spec(first["spec"])}
+    facts = {"goal": action, "task": place.task, "model": first.model, "spec": signed_spec(first.spec)}
     return ReferenceChange(
         action=action,
         directory=shown_path(place.directory),

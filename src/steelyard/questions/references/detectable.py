@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
@@ -13,6 +11,7 @@ from steelyard.estimate.guard.verdict import Guarded
 from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
+from steelyard.results.references import ReferenceGate, RuleNumber
 
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")
 
@@ -43,8 +42,10 @@ class Detectable:
         """The drop that the strongest check against this reference would find."""
         return self.paired_mde if self.design == "paired" and self.paired_mde is not None else self.mde
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"design": self.design, "threshold": self.threshold, **asdict(self)}
+    @property
+    def told(self) -> ReferenceGate:
+        """As an answer has it."""
+        return ReferenceGate(threshold=self.threshold, **asdict(self))
 
 
 def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[GuardRule | None, Detectable]:
@@ -92,9 +93,9 @@ def _note(design: str, rule: GuardRule, *, unfailing: bool) -> str:
     return "; ".join(said)
 
 
-def sources(rule: GuardRule, entry: Entry, task: TaskDefaults) -> tuple[Mapping[str, Any], ...]:
+def sources(rule: GuardRule, entry: Entry, task: TaskDefaults) -> tuple[RuleNumber, ...]:
     """Every number of the rule with its value and where it comes from: entry, task, metric, default, or nowhere."""
-    return tuple({"name": name, "value": getattr(rule, name), "source": _source(name, rule, entry, task)} for name in OF_RULE)
+    return tuple(RuleNumber(name=name, value=getattr(rule, name), source=_source(name, rule, entry, task)) for name in OF_RULE)
 
 
 def _source(name: str, rule: GuardRule, entry: Entry, task: TaskDefaults) -> str:

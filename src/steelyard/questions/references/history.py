@@ -16,9 +16,7 @@ from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load
 from steelyard.reference.names import canonical_spec, history_path
 from steelyard.reference.writing import read_history, unfinished
 from steelyard.results import signature
-from steelyard.results.references import ReferenceHistory
-
-OF_CHANGE = ("time", "action", "old", "new", "n", "runs", "by", "reason", "commit", "tool")
+from steelyard.results.references import RecordedChange, ReferenceHistory, ReferenceSeries
 
 
 @documented(
@@ -40,7 +38,7 @@ def reference_history(
     series = [
         each
         for each in chronicles([change for change in told if change.action != TORN], entries)
-        if model in (None, each["model"]) and (wanted is None or canonical_spec(each["spec"]) == wanted)
+        if model in (None, each.model) and (wanted is None or canonical_spec(each.spec) == wanted)
     ]
     if model is not None and not series:
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
@@ -54,7 +52,7 @@ def reference_history(
             hint=f"steelyard references history {task}",
         )
     warnings += [sentence for each in series if (sentence := edited(each))]
-    changes = sum(len(each["changes"]) for each in series)
+    changes = sum(len(each.changes) for each in series)
     return ReferenceHistory(
         task=task,
         model=model,
@@ -81,61 +79,59 @@ def unfinished_note(place: ReferenceLocation) -> list[str]:
     ]
 
 
-def chronicles(changes: Iterable[Change], entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def chronicles(changes: Iterable[Change], entries: Iterable[Entry]) -> list[ReferenceSeries]:
     """One series for each model and spec: its changes, the first and the last value, and the value that the file has now.
 
     A rename is of a whole model, so it is told in every series of that model.
     """
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    found: dict[tuple[str, str], tuple[str, Mapping[str, Any], list[Change]]] = {}
     now = {(entry.model, canonical_spec(entry.spec)): entry for entry in entries}
     for change in changes:
         if change.model is None:
             continue
         if change.action == "rename":
-            for (name, _), each in found.items():
+            for (name, _), (_, _, own) in found.items():
                 if name == change.model:
-                    each["changes"].append(_plain(change))
+                    own.append(change)
             continue
         key = (change.model, canonical_spec(change.spec))
-        each = found.setdefault(key, {"model": change.model, "spec": dict(change.spec), "changes": []})
-        each["changes"].append(_plain(change))
+        found.setdefault(key, (change.model, dict(change.spec), []))[2].append(change)
     for key, entry in now.items():
-        found.setdefault(key, {"model": entry.model, "spec": dict(entry.spec), "changes": []})
-    return [{**each, **_summed(each["changes"], now.get(key))} for key, each in found.items()]
+        found.setdefault(key, (entry.model, dict(entry.spec), []))
+    return [_series(*each, now.get(key)) for key, each in found.items()]
 
 
-def _plain(change: Change) -> dict[str, Any]:
-    return {name: value for name in OF_CHANGE if (value := getattr(change, name)) is not None}
-
-
-def _summed(changes: Sequence[Mapping[str, Any]], entry: Entry | None) -> dict[str, Any]:
+def _series(model: str, spec: Mapping[str, Any], changes: Sequence[Change], entry: Entry | None) -> ReferenceSeries:
     """The values that the changes put on record in turn, and their sum. A removal ends a life: counting starts anew."""
     values: list[float] = []
     for change in changes:
-        old, new = change.get("old"), change.get("new")
-        if change["action"] == "remove":
+        old, new = change.old, change.new
+        if change.action == "remove":
             values = []
-        elif change["action"] in ("record", "update", "import", "recovered"):
+        elif change.action in ("record", "update", "import", "recovered"):
             if not values and isinstance(old, int | float):
                 values.append(float(old))
             if isinstance(new, int | float):
                 values.append(float(new))
     current = None if entry is None else entry.value if entry.value is not None else entry.threshold
-    return {
-        "values": values,
-        "first": values[0] if values else None,
-        "last": values[-1] if values else None,
-        "change": values[-1] - values[0] if values else None,
-        "on_file": current,
-        "line": None if entry is None else entry.line,
-    }
+    return ReferenceSeries(
+        model=model,
+        spec=spec,
+        changes=tuple(RecordedChange(**{name: getattr(change, name) for name in RecordedChange.names()}) for change in changes),
+        numbers=tuple(values),
+        first=values[0] if values else None,
+        last=values[-1] if values else None,
+        change=values[-1] - values[0] if values else None,
+        on_file=current,
+        line=None if entry is None else entry.line,
+    )
 
 
-def edited(series: Mapping[str, Any]) -> str:
+def edited(series: ReferenceSeries) -> str:
     """A sentence if the file has another value than its history last put there; nothing if the two agree or one is silent."""
-    last, current = series["last"], series["on_file"]
+    last, current = series.last, series.on_file
     if last is None or current is None or last == current:
         return ""
-    spec = ", ".join(f"{key}={value}" for key, value in series["spec"].items())
-    about = f"{series['model']}{f' [{spec}]' if spec else ''}"
+    spec = ", ".join(f"{key}={value}" for key, value in series.spec.items())
+    about = f"{series.model}{f' [{spec}]' if spec else ''}"
     return f"{about}: the file says {current:g}, the history ends with {last:g}: it was changed by hand, without a reason"

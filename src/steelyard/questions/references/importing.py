@@ -30,7 +30,7 @@ from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile, with_entry
 from steelyard.reference.writing import PlannedWrite, carry_out, parsed
 from steelyard.results import signature
-from steelyard.results.references import ReferenceChange
+from steelyard.results.references import ImportedFile, ImportedSettings, KeptSetting, ReferenceChange
 
 SHOWN = 3  # examples in one sentence
 FILE, PROJECT = "steelyard.toml", "pyproject.toml"
@@ -42,7 +42,7 @@ TAKEN = {"direction": "higher is taken as better", "alpha": f"{ALPHA:g} is taken
 class ImportedConfig:
     """What was written into the configuration, and what there is to say about it."""
 
-    plain: dict[str, Any] | None = None
+    told: ImportedSettings | None = None
     sentences: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -73,8 +73,8 @@ def _write(known: Mapping[str, Mapping[str, Any]], config: Where, out: ImportedC
     update_file(path, change)
     (made,) = done
     find_config(path.parent, path)  # what was written is read as any other
-    kept = [{"task": task, "key": key, "there": there, "import": ours} for task, key, there, ours in made.kept]
-    out.plain = {"file": shown, "created": new, "added": made.added, "kept": kept}
+    kept = tuple(KeptSetting(task=task, key=key, there=there, ours=ours) for task, key, there, ours in made.kept)
+    out.told = ImportedSettings(file=shown, created=new, added=made.added, kept=kept)
     if made.added:
         names = list(made.added)
         more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
@@ -162,7 +162,7 @@ def import_references(
         rows=tuple(rows),
         reason=why,
         conclusion=" ".join([_counted(rows, dialect), *learned.sentences]),
-        config=learned.plain,
+        config=learned.told,
         warnings=tuple(warnings),
         signature=signature.write({"goal": "import", "task": sorted(found.tasks), "method": dialect}),
     )
@@ -210,7 +210,7 @@ def _parsed_again(text: str, place: ReferenceLocation) -> TaskFile:
     return parsed(text.encode(), place)
 
 
-def _written(place: ReferenceLocation, found: Imported, update: bool, why: str, warnings: list[str]) -> dict[str, Any]:
+def _written(place: ReferenceLocation, found: Imported, update: bool, why: str, warnings: list[str]) -> ImportedFile:
     done: list[Merge] = []
     signed = signature_of(place)
 
@@ -226,14 +226,14 @@ def _written(place: ReferenceLocation, found: Imported, update: bool, why: str, 
     told = carry_out(place, plan)
     (merge,) = done
     warnings += [*_oddities(place, merge, found), *told]
-    return {
-        "task": place.task,
-        "file": place.shown,
-        "added": len(merge.added),
-        "replaced": len(merge.replaced),
-        "unchanged": merge.alike,
-        "verbatim": merge.verbatim,
-    }
+    return ImportedFile(
+        task=place.task,
+        file=place.shown,
+        added=len(merge.added),
+        replaced=len(merge.replaced),
+        unchanged=merge.alike,
+        verbatim=merge.verbatim,
+    )
 
 
 def _change(old: Entry | None, new: Entry, why: str) -> Change:
@@ -285,8 +285,9 @@ def _twice(place: ReferenceLocation, entry: Entry, other: Entry) -> DataError:
     )
 
 
-def _counted(rows: Sequence[dict[str, Any]], dialect: str) -> str:
-    added, replaced, alike = (sum(row[key] for row in rows) for key in ("added", "replaced", "unchanged"))
+def _counted(rows: Sequence[ImportedFile], dialect: str) -> str:
+    added, replaced = sum(row.added for row in rows), sum(row.replaced for row in rows)
+    alike = sum(row.unchanged for row in rows)
     return (
         f"{added:,} {plural('entry', added)} added, {replaced:,} replaced, {alike:,} already there, "
         f"in {len(rows):,} {plural('task', len(rows))} ({dialect})."

@@ -30,7 +30,7 @@ from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode, Seque
 from steelyard.reference.writing import read_history
 from steelyard.results import signature
 from steelyard.results.base import Warnings
-from steelyard.results.references import LEVELS, Finding, Lint
+from steelyard.results.references import LEVELS, Finding, Lint, ReferenceSeries
 
 SEVERAL = 3  # changes in one direction that are a habit; two are noted
 
@@ -49,19 +49,19 @@ def check_history(linted: LintedFile) -> None:
         linted.say("warning", "history", "a line was cut short, by a crash or a full disk", file=shown_path(path))
     entries = {(entry.model, canonical_spec(entry.spec)): entry for entry in reversed(linted.file.entries)}
     for series in chronicles((change for change in changes if change.action != TORN), entries.values()):
-        entry = entries.get((series["model"], canonical_spec(series["spec"])))
+        entry = entries.get((series.model, canonical_spec(series.spec)))
         if entry is not None:
             if edited(series):
-                sentence = f"{series['on_file']:g}, but the history ends with {series['last']:g}: it was changed by hand, without a reason"
+                sentence = f"{series.on_file:g}, but the history ends with {series.last:g}: it was changed by hand, without a reason"
                 linted.say("warning", "edited", sentence, entry)
             _ratchet(linted, entry, series)
 
 
-def _ratchet(linted: LintedFile, entry: Entry, series: Mapping[str, Any]) -> None:
+def _ratchet(linted: LintedFile, entry: Entry, series: ReferenceSeries) -> None:
     """The last changes that went one way. Down, each small loss becomes the new normal; up, each lucky run does."""
-    values = [*series["values"]]
-    if series["on_file"] is not None and values and values[-1] != series["on_file"]:
-        values.append(series["on_file"])
+    values = [*series.numbers]
+    if series.on_file is not None and values and values[-1] != series.on_file:
+        values.append(series.on_file)
     same = one_way(values)
     if same < 2:
         return

@@ -19,7 +19,7 @@ from steelyard.reference.names import check_spec, check_task
 from steelyard.reference.task_file import TaskFile
 from steelyard.results import signature
 from steelyard.results.base import Warnings
-from steelyard.results.references import Listing, ReferenceDetail
+from steelyard.results.references import HeldEntry, ListedReference, Listing, ReferenceDetail
 
 Where = str | os.PathLike[str] | None
 
@@ -37,7 +37,7 @@ def list_references(task: str | None = None, *, directory: Where = None, config:
     A file that cannot be read is told in a warning, unless it is the one that was asked for.
     """
     where, names = tasks_there(directory, config)
-    rows: list[dict[str, Any]] = []
+    rows: list[ListedReference] = []
     warnings: list[str] = []
     if task is not None:
         rows = rows_of(locate(task, directory, config))
@@ -78,40 +78,40 @@ def is_task(name: str) -> bool:
     return True
 
 
-def rows_of(place: ReferenceLocation) -> list[dict[str, Any]]:
+def rows_of(place: ReferenceLocation) -> list[ListedReference]:
     """A row for each entry of a task."""
     return [_row(entry, place) for entry in load(place).entries]
 
 
-def _row(entry: Entry, place: ReferenceLocation) -> dict[str, Any]:
+def _row(entry: Entry, place: ReferenceLocation) -> ListedReference:
     rule, gate = gate_of(entry, place.defaults, Warnings())
-    return {
-        "task": place.task,
-        "model": entry.model,
-        "spec": dict(entry.spec),
-        "metric": entry.metric or place.defaults.metric or entry.value_key,
-        "scale": entry.scale or place.defaults.scale,
-        "value": entry.value,
-        "n": entry.num_samples if entry.num_samples is not None else rule and rule.num_samples,
-        "runs": entry.runs,
-        "items": entry.items is not None,
-        "design": gate.design,
-        "threshold": gate.threshold,
-        "bare_score_threshold": gate.bare_score_threshold,
-        "mde": gate.finds,
-        "recorded": entry.recorded,
-        "by": entry.by,
-        "approved": entry.approved,
-        "file": place.shown,
-        "line": entry.line,
-    }
+    return ListedReference(
+        task=place.task,
+        model=entry.model,
+        spec=dict(entry.spec),
+        metric=entry.metric or place.defaults.metric or entry.value_key,
+        scale=entry.scale or place.defaults.scale,
+        value=entry.value,
+        n=entry.num_samples if entry.num_samples is not None else None if rule is None else rule.num_samples,
+        runs=entry.runs,
+        has_items=entry.items is not None,
+        design=gate.design,
+        threshold=gate.threshold,
+        bare_score_threshold=gate.bare_score_threshold,
+        mde=gate.finds,
+        recorded=entry.recorded,
+        by=entry.by,
+        approved=entry.approved,
+        file=place.shown,
+        line=entry.line,
+    )
 
 
-def _counted(rows: Sequence[Mapping[str, Any]], where: Path) -> str:
+def _counted(rows: Sequence[ListedReference], where: Path) -> str:
     if not rows:
         return f"No references in {shown_path(where)}."
-    tasks, models = {row["task"] for row in rows}, {row["model"] for row in rows}
-    with_items = sum(row["items"] for row in rows)
+    tasks, models = {row.task for row in rows}, {row.model for row in rows}
+    with_items = sum(row.has_items for row in rows)
     return (
         f"{len(rows):,} {plural('entry', len(rows))} of {len(models):,} {plural('model', len(models))} "
         f"on {len(tasks):,} {plural('task', len(tasks))}; {with_items:,} with item outcomes."
@@ -178,7 +178,7 @@ def show_reference(
         line=entry.line,
         entry=entry.to_plain(),
         rule=() if rule is None else sources(rule, entry, place.defaults),
-        gate=gate.to_dict(),
+        gate=gate.told,
         held=held,
         conclusion=f"{model} on {task}: {match.explanation}.",
         warnings=tuple(warnings),
@@ -186,11 +186,11 @@ def show_reference(
     )
 
 
-def _held(agreement: Agreement) -> dict[str, Any]:
+def _held(agreement: Agreement) -> HeldEntry:
     entry = agreement.entry
     differ = {key: {"asked": asked, "recorded": recorded} for key, (asked, recorded) in agreement.differ.items()}
-    said = {"line": entry.line, "spec": dict(entry.spec), "value": entry.value, "matches": agreement.matches}
-    return {**said, "agree": list(agreement.agree), "differ": differ}
+    agree = tuple(agreement.agree)
+    return HeldEntry(line=entry.line, spec=dict(entry.spec), value=entry.value, matches=agreement.matches, agree=agree, differ=differ)
 
 
 def signed_spec(spec: Mapping[str, Any] | None) -> list[str] | None:

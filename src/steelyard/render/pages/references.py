@@ -55,7 +55,7 @@ def listing_page(r: Listing, _: object) -> Page:
     """The references, a table for each task."""
     found = []
     for task, rows in by_task(r).items():
-        file, cells = rows[0]["file"], [list_cells(row) for row in rows]
+        file, cells = rows[0].file, [list_cells(row) for row in rows]
         table = capped(f"References of {task}, {file}", LIST_HEADS, cells, numbers=LIST_NUMBERS, tight=True, noun="references")
         found.append(Section(title=task, blocks=[Heading(name=task, beside=file), table]))
     title = f"References in {r.directory}"
@@ -69,7 +69,7 @@ def _page(r: Any, **more: Any) -> Page:
 def detail_page(r: ReferenceDetail, _: object) -> Page:
     """One reference: its entry, its rule, what it finds, and why it is this one."""
     entry = [[key, spec_text(value) if isinstance(value, Mapping) else figure(value)] for key, value in (r.entry or {}).items()]
-    rule = [[str(number["name"]), figure(number["value"]), str(number["source"])] for number in r.rule]
+    rule = [[number.name, figure(number.value), number.source] for number in r.rule]
     where = f"{r.file}, line {r.line}"
     sections = filled(
         Section(
@@ -142,13 +142,13 @@ def history_page(r: ReferenceHistory, _: object) -> Page:
     """How references came about: the changes of each, first to last."""
     sections = []
     for series in r.series:
-        name, in_all = about(series["model"], series["spec"]), story_sum(series)
-        rows = [story_cells(change) for change in series["changes"]]
+        name, in_all = about(series.model, series.spec), story_sum(series)
+        rows = [story_cells(change) for change in series.changes]
         blocks: list[PageBlock] = [
             Heading(name=name),
             Sentences(said=[in_all], listed=False, seen=(MARKDOWN,)),
             *([capped(f"Changes of {name}", STORY_HEADS, rows, numbers=STORY_NUMBERS, noun="changes", tight=True)] if rows else []),
-            Heading(name="", beside=in_all, signs=spark(series["values"]), tight=True, seen=(TEXT,)),
+            Heading(name="", beside=in_all, signs=spark(series.numbers), tight=True, seen=(TEXT,)),
             Notes(pairs=[("in all", in_all)], seen=(HTML,)),
         ]
         sections.append(Section(title=name, blocks=blocks))
