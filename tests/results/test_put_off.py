@@ -78,7 +78,7 @@ def test_where_a_class_is_missing_nothing_waits(drawn: list[str]) -> None:
 
 
 def test_too_few_draws_are_refused_at_once() -> None:
-    with pytest.raises(sy.UsageError, match="number of draws"):
+    with pytest.raises(sy.UsageError, match="draws must be a whole number of at least"):
         sy.compare(*three(), metric="macro_f1", draws=10)
 
 

@@ -413,7 +413,7 @@ def test_names_of_imported_tasks_cannot_leave_the_directory(here: Path) -> None:
 
 
 def test_unknown_dialect_and_missing_path(here: Path) -> None:
-    with pytest.raises(UsageError, match="trtllm, vllm"):
+    with pytest.raises(UsageError, match="trtllm or vllm"):
         import_references(here, dialect="helm")
     with pytest.raises(SourceError):
         import_references(here / "nope.yaml", dialect="trtllm")
