@@ -437,7 +437,7 @@ def test_target_runs_needs_repeats_and_does_not_generalise() -> None:
     verdict = checked(repeated((r.random((40, 5)) < p[:, None]).astype(int)), target="runs")
     assert verdict.target == "runs"
     assert verdict.test == "within-item"
-    assert "these very items" in verdict.claim
+    assert "these same items" in verdict.claim
     assert "nothing about new items" in verdict.claim
 
 

@@ -284,7 +284,7 @@ def test_two_series_in_one_history_do_not_meet() -> None:
         ("{series = 'm', false_alarms_per_year = '1'}", "above 0"),
         ("{series = 'm', runs_per_year = 0}", "above 0"),
         ("{series = 'm', false_alarms_per_year = 400}", "at most one false alarm per run"),
-        ("{series = 'm', flase_alarms = 1}", "'flase_alarms' in budget"),
+        ("{series = 'm', flase_alarms = 1}", "'flase_alarms' in the budget"),
         ("{series = 'm', confirm = 'yes'}", "true or false"),
         ("{series = ''}", "name of a series"),
         ("{series = 3}", "name of a series"),
