@@ -350,3 +350,7 @@ def test_pictures_are_drawn_in_one_place() -> None:
         if isinstance(node.value, str) and drawn.search(node.value)
     ]
     assert places == []
+
+
+def test_a_field_of_a_result_without_a_type_says_why() -> None:
+    assert [name for name, line in structure.untyped_fields(tree()) if "  # " not in line] == []

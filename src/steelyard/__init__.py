@@ -76,7 +76,20 @@ if TYPE_CHECKING:
         Test,
         WithinMargin,
     )
-    from steelyard.results.details import ComparisonDetails, PlanDetails, PooledTable, RowDetails, TestDetails, VerdictDetails
+    from steelyard.results.details import (
+        AnswerRate,
+        ComparisonDetails,
+        CurveLimit,
+        NearlyAsGood,
+        PlanDetails,
+        PlugInItems,
+        PooledTable,
+        RowDetails,
+        ScoreEnds,
+        TestDetails,
+        VerdictDetails,
+        WithoutLargest,
+    )
     from steelyard.results.evaluation import Answered, DryRun, Evaluation
     from steelyard.results.history import (
         Acknowledged,
@@ -161,6 +174,12 @@ if TYPE_CHECKING:
     from steelyard.tally.joint import JointCounts
 
 _HOME = {
+    "PlugInItems": "results.details",
+    "NearlyAsGood": "results.details",
+    "WithoutLargest": "results.details",
+    "ScoreEnds": "results.details",
+    "CurveLimit": "results.details",
+    "AnswerRate": "results.details",
     "ImportedSettings": "results.references",
     "KeptSetting": "results.references",
     "ImportedFile": "results.references",
@@ -341,6 +360,7 @@ __all__ = [
     "Acknowledged",
     "AlarmsSoFar",
     "AmbiguityError",
+    "AnswerRate",
     "Answered",
     "Audit",
     "AuditedPair",
@@ -364,6 +384,7 @@ __all__ = [
     "Counts",
     "Curve",
     "CurveGap",
+    "CurveLimit",
     "CurvePoint",
     "CurveSize",
     "DataError",
@@ -401,6 +422,7 @@ __all__ = [
     "MeanRanks",
     "MeasuredSlice",
     "Measurement",
+    "NearlyAsGood",
     "Needed",
     "NightAcknowledgement",
     "NightAlarm",
@@ -411,6 +433,7 @@ __all__ = [
     "PastRun",
     "Plan",
     "PlanDetails",
+    "PlugInItems",
     "PooledSuite",
     "PooledTable",
     "PostedComment",
@@ -431,6 +454,7 @@ __all__ = [
     "RunDeviation",
     "RunList",
     "RunPlace",
+    "ScoreEnds",
     "SharedPair",
     "SinceNight",
     "SizeStep",
@@ -457,6 +481,7 @@ __all__ = [
     "Waiver",
     "WhatIf",
     "WithinMargin",
+    "WithoutLargest",
     "Written",
     "__version__",
     "acknowledge",

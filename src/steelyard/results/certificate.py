@@ -121,8 +121,8 @@ class Certificate(Result):
     seed: int
     only: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
-    coverage: Mapping[str, Any] | None = None
-    size: Mapping[str, Any] | None = None
+    coverage: Mapping[str, Any] | None = None  # of the worst claim: claim, family, method, worst, at, error, claimed
+    size: Mapping[str, Any] | None = None  # the same of a size
     claims: tuple[CertifiedClaim, ...]
     preferences: tuple[CertifiedPreference, ...] = ()
     accuracy: tuple[CertifiedPrecision, ...] = ()

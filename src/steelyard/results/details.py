@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import UNSAID, ResultPart, said_as
+from steelyard.results.learning_curve import CurveGap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class RowDetails(ResultPart):
     positives: int | None = None
     negatives: int | None = None
     instead_of: str | None = None  # the method that was asked for, which has no interval here
-    prior: Any = None
+    prior: Any = None  # a name, a number, or one number for each class
     prior_sensitivity: float | None = None
     monte_carlo_error: float | None = None
     pooled: PooledTable | None = None  # of a micro average
@@ -65,7 +66,7 @@ class TestDetails(ResultPart):
     equals: str | None = None  # the test that it is the same as
     method: str | None = None
     draws: int | None = None
-    df: Any = None
+    df: Any = None  # a number, or two
     range: float | None = None
     share: float | None = None
     k: int | None = None
@@ -81,7 +82,7 @@ class ComparisonDetails(ResultPart):
     BRIEF = True
 
     label: str | None = None
-    log: Mapping[str, Any] | None = None
+    log: Mapping[str, Any] | None = None  # what the log of another tool says of the run
     identical: bool | None = None
     not_judged: str | None = None  # why its p-value is not judged: groups that are worth too few
     instead_of: str | None = None
@@ -98,7 +99,7 @@ class ComparisonDetails(ResultPart):
     variance_within_share: float | None = None
     strata: int | None = None
     weights: str | None = None
-    over_tasks: tuple[Mapping[str, Any], ...] | None = None
+    over_tasks: tuple[Mapping[str, Any], ...] | None = None  # by, tasks, alternative, and the tests that there are
     wins: int | None = None
     ties: int | None = None
     losses: int | None = None
@@ -108,20 +109,31 @@ class ComparisonDetails(ResultPart):
     repeats: int | None = None
     test_size: float | None = UNSAID
     stratified: bool | None = None
-    splits: tuple[Mapping[str, Any], ...] | None = None
-    tables: Mapping[str, Any] | None = UNSAID
-    failures: tuple[Mapping[str, Any], ...] | None = None
+    splits: tuple[Mapping[str, Any], ...] | None = None  # of each fit: repeat, fold, n_train, n_test, baseline, candidate
+    tables: Mapping[str, Any] | None = UNSAID  # by system, its tally
+    failures: tuple[Mapping[str, Any], ...] | None = None  # splits that could not be fitted, as the learner said it
     prior_sd: float | None = UNSAID
     prior_scale: float | None = None
     p_adjusted: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRate(ResultPart):
+    """The rate of answers that are none (refused, empty, cut off), then and now; risen: significantly, among all rates."""
+
+    rate: str
+    reference: float
+    candidate: float
+    p_value: float
+    risen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDetails(ComparisonDetails):
     """Of a verdict, besides what its comparison has: how it stopped, the rates of other answers, what its bounds rest on."""
 
-    stopping: Mapping[str, Any] | None = None
-    rates: tuple[Mapping[str, Any], ...] | None = None
+    stopping: Mapping[str, Any] | None = None  # by the rule: its looks and its plan, as the notes of a run have them
+    rates: tuple[AnswerRate, ...] | None = None
     smallest_p: float | None = None
     standard_error: float | None = UNSAID
     degrees_of_freedom: float | None = None
@@ -131,6 +143,52 @@ class VerdictDetails(ComparisonDetails):
     paired_would_find: float | None = UNSAID
     z: float | None = None  # of the items' differences, worse is positive: what a suite pools
     reference_z: tuple[float, ...] | None = None  # of the second, third, ... recorded run against those before it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveLimit(ResultPart):
+    """The score that a learning curve heads for, with its interval."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreEnds(ResultPart):
+    """The interval of a score that is foreseen."""
+
+    low: float | None
+    high: float | None
+    confidence_level: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutLargest(ResultPart):
+    """What a curve without its largest size foretells of that size, and what was seen there."""
+
+    predicted: float
+    low: float | None
+    high: float | None
+    seen: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearlyAsGood(ResultPart):
+    """Numbers of test items that lose no more than `within` of the best bound."""
+
+    within: float
+    test_low: int
+    test_high: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlugInItems(ResultPart):
+    """Items by the plug-in formula: where it crosses, the first whole number that does, and the one from which all do."""
+
+    real: float
+    first: int
+    stable: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +209,7 @@ class PlanDetails(ResultPart):
     total: int | None = UNSAID  # split
     train: int | None = UNSAID
     target: float | None = UNSAID  # train
-    test: Any = UNSAID
+    test: str | int | None = UNSAID
     sigma: float | None = UNSAID
     sd: float | None = UNSAID
     discordance: float | None = UNSAID
@@ -171,18 +229,18 @@ class PlanDetails(ResultPart):
     calls: int | None = UNSAID
     price: float | None = UNSAID  # designs
     available: int | None = UNSAID
-    early_stopping: Mapping[str, Any] | None = UNSAID
+    early_stopping: Mapping[str, Any] | None = UNSAID  # as simulated: shares, and means of a healthy run and one that dropped
     theta_at_available: float | None = UNSAID
     reachable: bool | None = UNSAID
     reach: Sequence[str] | None = UNSAID
     metric: str | None = UNSAID  # width, threshold, train and split
     higher_is_better: bool | None = UNSAID
     score: float | None = UNSAID
-    score_interval: Mapping[str, Any] | None = UNSAID
+    score_interval: ScoreEnds | None = UNSAID
     lower: float | None = UNSAID
     upper: float | None = UNSAID
     width: float | None = UNSAID
-    interval: Any = UNSAID
+    interval: Any = UNSAID  # the name of a method, or the interval of n
     confidence_level: float | None = UNSAID
     prior: Sequence[float] | None = UNSAID
     success_rate: float | None = UNSAID
@@ -190,16 +248,16 @@ class PlanDetails(ResultPart):
     have: Sequence[int] | None = UNSAID
     expected_items: float | None = UNSAID
     worst_outcome_n: int | None = UNSAID
-    plug_in_n: Mapping[str, Any] | None = UNSAID
+    plug_in_n: PlugInItems | None = UNSAID
     average_length_n: int | None = UNSAID
     batch: int | None = UNSAID
     stopped_coverage: float | None = UNSAID
     stopped_bias: float | None = UNSAID
     expected_labels: float | None = UNSAID
     achieved_assurance: float | None = UNSAID
-    nearly_as_good: Mapping[str, Any] | None = UNSAID
-    asymptote: Mapping[str, Any] | None = UNSAID
-    fit: Mapping[str, Any] | None = UNSAID
+    nearly_as_good: NearlyAsGood | None = UNSAID
+    asymptote: CurveLimit | None = UNSAID
+    fit: Mapping[str, Any] | None = UNSAID  # the numbers of the law that was fitted, by its letters
     reached: bool | None = UNSAID
     out_of_reach: bool | None = UNSAID
     seeds: int | None = UNSAID
@@ -210,5 +268,5 @@ class PlanDetails(ResultPart):
     seed: int | None = UNSAID
     how: str | None = UNSAID
     measured: str | None = UNSAID  # the signature of the curve that it was read from
-    without_largest: Mapping[str, Any] | None = UNSAID
-    gap: Mapping[str, Any] | None = UNSAID
+    without_largest: WithoutLargest | None = UNSAID
+    gap: CurveGap | None = UNSAID

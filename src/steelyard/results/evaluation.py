@@ -27,7 +27,7 @@ class Answered(ResultPart):
     output: str | None
     counts: Mapping[str, int]
     usage: Mapping[str, float | int | None] = field(default_factory=dict)
-    asked_of: Mapping[str, Any] = field(default_factory=dict)
+    asked_of: Mapping[str, Any] = field(default_factory=dict)  # by the kind of model: a name, a command, an address
     measurement: Measurement | None = None
 
 
@@ -48,7 +48,7 @@ class Evaluation(AnswerWithin):
     missing: str = "error"  # what was done with items that had no answer in the end
     conclusion: str = ""
     models: tuple[Answered, ...]
-    stopping: Mapping[str, Any] | None = None
+    stopping: Mapping[str, Any] | None = None  # by the rule that ended it: its looks and what they came to
     limit: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of calls or cost, if one ended the run
     verdict: Verdict | None = answer_within(default=None)
     candidates: Suite | None = answer_within(default=None)
@@ -141,9 +141,9 @@ class DryRun(Result):
     judge_calls: int = 0
     judged_by: str | None = None
     stops_early: bool = False
-    expected: Mapping[str, Any] | None = None
+    expected: Mapping[str, Any] | None = None  # by the rule that would stop it
     unforeseen: str | None = field(default=None, metadata=IF_ANY)
-    models: tuple[Mapping[str, Any], ...]
+    models: tuple[Mapping[str, Any], ...]  # name, asked_of, calls, cost, cost_at_most
 
     @property
     def headline(self) -> str:

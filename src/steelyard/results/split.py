@@ -54,7 +54,7 @@ class DataSplit(Result):
     strata: tuple[SplitStratum, ...]
     written: bool
     conclusion: str
-    assigned: Any = said_as(None, default=None)
+    assigned: Any = said_as(None, default=None)  # an array of names, as long as the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

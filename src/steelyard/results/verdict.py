@@ -148,7 +148,7 @@ class Verdict(Result):
     tier: str | None = None
     conclusion: str = ""
     claim: str = ""
-    spec: Mapping[str, Any] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
     reference: JudgedSystem = field(default_factory=JudgedSystem)
     candidate: JudgedSystem = field(default_factory=JudgedSystem)
     difference: Difference = field(default_factory=Difference)
@@ -339,7 +339,7 @@ class Recorded(Result):
     items: str | None = None
     reason: str | None = None
     conclusion: str = ""
-    spec: Mapping[str, Any]
+    spec: Mapping[str, Any]  # the keys are the user's
 
 
 def one_sided_bounds(lower: float | None, upper: float | None, alpha: float, method: str) -> Interval | None:

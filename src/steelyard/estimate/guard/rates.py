@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from steelyard.infer.multiplicity import adjust
 from steelyard.infer.unpaired import exact_midp
 from steelyard.reference.entry import Entry
 from steelyard.reference.run_notes import RunNotes
+from steelyard.results.details import AnswerRate
 from steelyard.results.verdict import Verdict
 
 RATES = ("truncated", "empty", "refused", "unextracted")
@@ -48,17 +48,15 @@ def watch_rates(verdict: Verdict, entry: Entry, counts: Mapping[str, int]) -> Ve
     p_values = [exact_midp(counts[name], answers, round(entry.rates[name] * past), past) for name in known]
     adjusted = adjust(p_values, "holm")
     now = rates_of(counts)
-    rows: list[dict[str, Any]] = [
-        {"rate": name, "reference": entry.rates[name], "candidate": now[name], "p_value": p, "risen": bool(p <= verdict.alpha)}
+    rows = [
+        AnswerRate(rate=name, reference=entry.rates[name], candidate=now[name], p_value=p, risen=bool(p <= verdict.alpha))
         for name, p in zip(known, map(float, adjusted), strict=True)
     ]
     details = replace(verdict.details, rates=tuple(rows))
-    risen = [row for row in rows if row["risen"]]
+    risen = [row for row in rows if row.risen]
     if not risen:
         return replace(verdict, details=details)
-    said = "; ".join(
-        f"{row['rate']} answers rose from {row['reference']:.2%} to {row['candidate']:.2%} (p = {row['p_value']:.2g})" for row in risen
-    )
+    said = "; ".join(f"{row.rate} answers rose from {row.reference:.2%} to {row.candidate:.2%} (p = {row.p_value:.2g})" for row in risen)
     if verdict.verdict == "regression":
         return replace(verdict, details=details, warnings=(*verdict.warnings, said))
     was = f"{verdict.metric} alone: {verdict.verdict}. "

@@ -321,7 +321,7 @@ def judged(
         p = adjusted.get(i)
         confirmed = p <= alpha if p is not None else verdict.verdict == "regression"
         # A rate that rose has a p-value of its own, corrected among the rates; among the guards it takes its share of alpha.
-        risen = [row["p_value"] for row in verdict.details.rates or () if row["risen"]]
+        risen = [row.p_value for row in verdict.details.rates or () if row.risen]
         confirmed = confirmed or (bool(risen) and min(risen) * max(1, len(family)) <= alpha)
         counts = _counts_as(guard, verdict, confirmed, live)
         if counts == "unconfirmed" and verdict.theta is None and not nightly:
