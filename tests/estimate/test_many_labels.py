@@ -382,7 +382,7 @@ def test_nothing_is_drawn_where_no_sample_could_have_a_value(
         assert f"{metric}: no interval: {labels:,} of {labels:,} classes have fewer than 10 items" in found.warnings
         assert sy.compare(truth, said, other, metric=metric, draws=200).baseline.interval is None
         assert not asked
-        with pytest.raises(sy.UsageError, match="number of draws"):
+        with pytest.raises(sy.UsageError, match="draws must be a whole number"):
             sy.measure(truth, said, metric=metric, draws=10)
         sy.measure(truth, said, metric=metric, absent="zero", draws=200)
         assert asked, "a class that counts as 0 leaves no sample without a value"

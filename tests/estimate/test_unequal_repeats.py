@@ -89,7 +89,7 @@ def test_items_and_runs_have_numbers_of_their_own(margin: float, scores: bool) -
     assert items.difference["lower"] != runs.difference["lower"]
     assert items.threshold != runs.threshold
     assert "new items of this kind" in items.claim
-    assert "these very items" in runs.claim
+    assert "these same items" in runs.claim
 
 
 @pytest.mark.parametrize("target", ["items", "runs"])

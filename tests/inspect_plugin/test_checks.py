@@ -107,7 +107,7 @@ def test_local_logs_are_paths_or_file_urls(location: str, path: str) -> None:
 
 
 def test_a_wish_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match="expected warn or fail, got 'fial'"):
+    with pytest.raises(UsageError, match="on_regression must be warn or fail, not 'fial'"):
         _refuse_unknown_answer("fial")
 
 

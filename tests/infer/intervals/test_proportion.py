@@ -202,7 +202,7 @@ def test_z_values() -> None:
 
 
 def test_sides() -> None:
-    with pytest.raises(sy.UsageError, match="two, lower, upper"):
+    with pytest.raises(sy.UsageError, match="two, lower or upper"):
         tail(0.95, "both")
     assert clip(-1, 2, "two") == (0, 1)
     assert clip(0.2, 0.3, "lower") == (0.2, 1)

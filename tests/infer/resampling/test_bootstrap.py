@@ -153,7 +153,7 @@ def test_one_sided_draws_are_degenerate() -> None:
 def test_draws_must_reach_the_tail() -> None:
     assert bootstrap.check_draws(39, 0.95, "two") == 39
     for draws, level, side in ((38, 0.95, "two"), (18, 0.95, "lower"), (198, 0.99, "two"), (100.5, 0.9, "two"), (True, 0.5, "lower")):
-        with pytest.raises(sy.UsageError, match="number of draws"):
+        with pytest.raises(sy.UsageError, match="draws must be a whole number"):
             bootstrap.check_draws(draws, level, side)  # type: ignore[arg-type]
 
 

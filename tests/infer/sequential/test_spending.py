@@ -231,8 +231,8 @@ def test_simulated_paths(plan: Boundaries) -> None:
 @every(
     ("arguments", "words"),
     [
-        ({"looks": 0}, "number of looks"),
-        ({"looks": 2.5}, "number of looks"),
+        ({"looks": 0}, "looks must be a whole number"),
+        ({"looks": 2.5}, "looks must be a whole number"),
         ({"looks": 5, "alpha": 0.6, "beta": 0.4}, r"alpha 0\.6 and beta 0\.4 must add up to less than 1\."),
         ({"looks": 5, "alpha_spending": "hsd"}, "spending function"),
         ({"looks": 5, "beta_spending": "power:0"}, "spending function"),

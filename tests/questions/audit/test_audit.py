@@ -112,7 +112,7 @@ def test_a_percent_sign_says_nothing_about_another_score() -> None:
     assert [score.score for score in sy.audit(scores, n=100_000, scale="fraction").scores] == [0.874, 0.861]
     assert [score.score for score in sy.audit(scores, n=100_000, scale="percent").scores] == pytest.approx([0.874, 0.00861])
     assert [score.score for score in sy.audit({"a": "0.9%", "b": "0.7 %"}, n=100_000).scores] == pytest.approx([0.009, 0.007])
-    with pytest.raises(UsageError, match="percent, fraction"):
+    with pytest.raises(UsageError, match="scale must be percent or fraction"):
         sy.audit(scores, n=10, scale="raw")
 
 
