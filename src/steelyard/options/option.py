@@ -535,7 +535,7 @@ def probability(name: str, value: Any) -> float:
     """A probability strictly between 0 and 1; 95 is told to be .95."""
     try:
         percent = 2 <= float(value) < 100
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         percent = False
     usual = LIMITS[name].hint if name in LIMITS else ""
     return number(name, value, above=0, below=1, hint=f"write {float(value) / 100:g}" if percent else usual)

@@ -265,6 +265,9 @@ def row_sums(rows: FloatArray, design: Design, count: IntArray | None = None) ->
 
 Mask = npt.NDArray[np.bool_]
 OPTION = "say what to do with missing='wrong' (count them as wrong) or missing='drop' (leave them out)"
+DROP = "missing='drop' leaves them out"
+ONLY = "only a missing prediction or score can count as wrong"
+COUNTABLE = ("prediction", "score")
 
 
 def worst_score(
@@ -329,8 +332,8 @@ def settle_missing(
         if not rows or (needed is not None and name not in needed):
             continue
         many = rows if items.count is None else int(items.count[gone].sum())
-        if policy == "error" or (policy == "wrong" and name not in ("prediction", "score")):
-            hint = OPTION if policy == "error" else "only a missing prediction or score can count as wrong; use missing='drop'"
+        if policy == "error" or (policy == "wrong" and name not in COUNTABLE):
+            hint = OPTION if policy == "error" and name in COUNTABLE else DROP if policy == "error" else f"{ONLY}; use missing='drop'"
             first = "" if items.count is not None else f", the first in row {int(np.argmax(gone)) + 1}"
             raise DataError(
                 f"{many} of {items.total} items have no {name}{first}.",

@@ -281,3 +281,11 @@ def test_a_waiver_holds_until_its_day_and_stays_in_the_family(until: str, verdic
 def test_a_guard_that_cannot_fail_keeps_a_suite_from_passing() -> None:
     Path("references/e.yaml").write_text("m:\n- accuracy: 5.0\n  num_samples: 20\n  scale: percent\n  sigma: 50\n", encoding="utf-8")
     assert suite('task = "a"\nresult = "base.jsonl"', 'task = "e"\nvalue = 5.0').verdict == "inconclusive"
+
+
+def test_a_run_without_a_single_score_counts_as_wrong_in_silence(tmp_path: Path) -> None:
+    """NumPy warns of a slice without numbers, and a warning is an error here."""
+    where: dict[str, Any] = {"task": "t", "model": "m", "directory": tmp_path}
+    sy.record([{"id": f"q{i}", "score": float(i % 3 > 0)} for i in range(30)], **where)
+    found = sy.check([{"id": f"q{i}", "score": None} for i in range(30)], missing="wrong", **where)
+    assert found.verdict == "regression"

@@ -941,3 +941,29 @@ def test_a_drop_of_theta_is_found(runs: int) -> None:
     red, green, used = simulated(runs, 0.15, 2, theta=0.15)
     assert red >= (0.75 if runs == MANY else 1 - at_most(0.25, runs)), (red, used)
     assert green <= at_most(0.2, runs), (green, used)
+
+
+def test_a_crash_is_not_worth_0_where_scores_on_record_go_below_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the range says what the worst score is; a run until decided asks for it before the first question."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("below_zero.py").write_text(
+        "asked = []\n"
+        "def score(answer, truth):\n    return float(answer)\n"
+        "def before(question):\n    return str(int(question) % 6 - 4)\n"
+        "def after(question):\n    asked.append(question)\n    return str(int(question) % 6 - 4) if int(question) % 6 > 3 else 1 / 0\n"
+    )
+    Path("d.jsonl").write_text("".join(f'{{"id": "{i}", "q": "{i}", "y": ""}}\n' for i in range(120)))
+    task = '[task]\nname = "t"\ndata = "d.jsonl"\ninput = "{q}"\ntruth = "y"\nscorer = "below_zero:score"\nmetric = "mean"\n'
+    Path("t.toml").write_text(task)
+    sy.run("t.toml", "python:below_zero:before", name="m", output="ref.jsonl")
+    sy.record("ref.jsonl", task="t", model="m")
+    asked: dict[str, Any] = {"against": "m", "until": "decided", "theta": 0.5, "missing": "wrong", "max_error_rate": 0.9}
+    with pytest.raises(DataError, match="missing score cannot count as wrong") as told:
+        sy.run("t.toml", "python:below_zero:after", **asked)
+    assert "range = [LOW, HIGH] in the task" in str(told.value)
+    assert not __import__("below_zero").asked
+    Path("t.toml").write_text(task + "range = [-4, 1]\n")
+    found = sy.run("t.toml", "python:below_zero:after", **asked).verdict
+    assert found is not None
+    assert found.verdict == "regression"

@@ -289,13 +289,15 @@ def _mixed(scale: str, metric: Metric, runs: list[Items]) -> bool:
 
 def _outermost(runs: list[Items]) -> float:
     """The score that lies farthest from the range of fractions."""
-    ends = [float(end(one.score)) for one in runs if one.score is not None and one.n for end in (np.nanmin, np.nanmax)]
+    known = [one.score[~np.isnan(one.score)] for one in runs if one.score is not None]
+    ends = [float(end(scores)) for scores in known if len(scores) for end in (np.min, np.max)]
     return max(ends, key=lambda score: abs(score - 0.5), default=0.0)
 
 
 def _largest(items: Items) -> float | None:
     """The largest score, without its sign; None without scores."""
-    return None if items.score is None or not items.n else float(np.nanmax(np.abs(items.score)))
+    known = None if items.score is None else items.score[~np.isnan(items.score)]
+    return None if known is None or not len(known) else float(np.abs(known).max())
 
 
 def within_unit(metric: Metric, runs: list[Items]) -> bool:

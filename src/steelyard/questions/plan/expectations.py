@@ -136,7 +136,7 @@ def probability(name: str, value: Any) -> float:
     """A number strictly between 0 and 1, or an error that says what to write."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < 1:  # also catches NaN
         hint = f"write {number / 100:g}" if 2 <= number < 100 else "0.9 means 90%"
@@ -220,7 +220,7 @@ def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, floa
 def _have(have: Any) -> tuple[int, int]:
     try:
         k, n = (int(part) for part in have if not isinstance(part, bool) and int(part) == part)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         k, n = -1, -1
     if not 0 <= k <= n or n == 0:
         raise UsageError("cannot use have", got=repr(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
@@ -230,7 +230,7 @@ def _have(have: Any) -> tuple[int, int]:
 def _pair(name: str, pair: Any) -> tuple[float, float]:
     try:
         a, b = (float(part) for part in pair)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         a = b = math.nan
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise UsageError(

@@ -350,8 +350,10 @@ def steps_of(
             )
         higher_is_better = direction_of(baseline, prepared, config)
         up = prepared.quantity.scores_up(higher_is_better)
-        if options.missing == "wrong" and prepared.quantity.scored and prepared.span is None and not up:
-            raise unknown_worst(higher_is_better=False, hint=RANGE_IN_TASK)
+        stored = None if baseline is None else baseline.stored
+        beyond = options.decided and stored is not None and (stored[0] < 0 or stored[1] > 1)  # 0 is not the worst score then
+        if options.missing == "wrong" and prepared.quantity.scored and prepared.span is None and (beyond or not up):
+            raise unknown_worst(higher_is_better=up, hint=RANGE_IN_TASK)
         if options.unmatched == "drop" and baseline is not None and baseline.past is not None:
             kept = tuple(case for case in prepared.cases if baseline.key(case.id) in baseline.past)
             prepared = replace(prepared, cases=kept)
