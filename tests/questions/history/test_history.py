@@ -87,7 +87,7 @@ def test_what_cannot_be_listed(url: str, tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(SourceError, match="No history at"):
         sy.list_runs(url)
     fill(url, [0.8])
-    with pytest.raises(UsageError, match="the verdict 'good'"):
+    with pytest.raises(UsageError, match="verdict must be pass, regression or inconclusive, not 'good'"):
         sy.list_runs(url, verdict="good")
     with pytest.raises(UsageError, match="Cannot read since="):
         sy.list_runs(url, since="last week")
