@@ -135,7 +135,7 @@ def test_error_is_the_mirror_of_accuracy() -> None:
 
 
 def test_mistakes() -> None:
-    with pytest.raises(sy.UsageError, match="one of"):
+    with pytest.raises(sy.UsageError, match=r"^No metric 'nonsense'\. There are accuracy, error"):
         sy.posterior(BINARY, "nonsense")
     with pytest.raises(sy.UsageError, match="a metric of a table"):
         sy.posterior(BINARY, "auc")
