@@ -53,7 +53,7 @@ def test_adjusted_p_values_keep_input_order(method: str, p: list[float], order: 
 
 def test_no_tests_and_unknown_corrections() -> None:
     assert many.adjust([]) == []
-    with pytest.raises(UsageError, match="holm, bh, bonferroni, none"):
+    with pytest.raises(UsageError, match="holm, bh, bonferroni or none"):
         many.adjust([0.1], "sidak")
 
 

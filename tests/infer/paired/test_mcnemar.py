@@ -141,7 +141,7 @@ def test_the_probabilities_of_the_two_directions_add_to_1(gained: int, lost: int
 
 
 def test_an_unknown_alternative_is_advice() -> None:
-    with pytest.raises(UsageError, match="two-sided, less, greater"):
+    with pytest.raises(UsageError, match="two-sided, less or greater"):
         flips.mcnemar_midp(3, 4, "bigger")
 
 

@@ -362,7 +362,7 @@ def test_an_improper_prior_is_refused(prior: float) -> None:
 def test_refusals() -> None:
     with pytest.raises(UsageError, match=r"Cannot have 3 of 2\."):
         proportion_posterior(3, 2)
-    with pytest.raises(UsageError, match="kind of interval"):
+    with pytest.raises(UsageError, match="kind must be equal-tailed"):
         proportion_posterior(1, 2).interval(kind="bayes")
     with pytest.raises(UsageError, match="confidence_level"):
         proportion_posterior(1, 2).interval(95)
