@@ -23,7 +23,7 @@ RULE, PLAIN = "delong-wilson", "delong"
 WIDER = 1.05  # times as wide, from which an interval says what it allows for
 
 
-class OfAreas:
+class AucDifferenceTest:
     """The test of two AUCs from the bounds of each."""
 
     name = RULE
@@ -87,7 +87,7 @@ def auc_evidence(
         error=pair.error if pair.areas is None else _wide_error(pair, by_interval, asked),
         noise=None if pair.areas is None else pair.error or None,
         df=pair.df if pair.areas is None else None,
-        judge=None if pair.areas is None or by_test == PLAIN else OfAreas(pair, asked.alternative),
+        judge=None if pair.areas is None or by_test == PLAIN else AucDifferenceTest(pair, asked.alternative),
         standard_error=pair.error or None,
         too_few=not enough,
     )

@@ -20,7 +20,7 @@ from steelyard.tally.pairs import Pairs
 FloatArray = npt.NDArray[np.float64]
 
 
-class OfRange:
+class RangeMeanTest:
     """t over the items and one more at either end of the range: about new items of this kind."""
 
     name = "bounded-t"
@@ -51,7 +51,7 @@ class OfRange:
         return self.t.interval(level, side)
 
 
-class OfRareGroups:
+class RareGroupsTest:
     """t over the groups and one more at either end of the range: what a rare group that falls altogether could undo."""
 
     name = "bounded-t"
@@ -72,7 +72,7 @@ class OfRareGroups:
         return self.t.interval(level, side)
 
 
-class OfRuns:
+class WithinItemTest:
     """Which of an item's runs are the candidate's is shuffled within the item: about these very items. Exact for right or wrong."""
 
     name = "within-item"

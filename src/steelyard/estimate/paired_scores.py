@@ -15,7 +15,7 @@ from steelyard.estimate.evidence import Evidence, ItemMeans, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
-from steelyard.estimate.paired_mean_tests import OfRange, OfRareGroups, OfRuns
+from steelyard.estimate.paired_mean_tests import RangeMeanTest, RareGroupsTest, WithinItemTest
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups, wanted_for_skewness
@@ -120,13 +120,13 @@ def _judge(
     asked: CompareOptions,
     bounds: tuple[float, float] | None,
     weight: FloatArray | None,
-) -> OfRange | OfRuns | None:
+) -> RangeMeanTest | WithinItemTest | None:
     """The tests that margins and bounds belong to as well."""
     if name == "within-item":
-        return OfRuns(pairs, rows, asked)
+        return WithinItemTest(pairs, rows, asked)
     weighted = weight is not None and pairs.baseline.group is None
     if bounds is not None and (name == "bounded-t" or weighted):
-        return OfRange(d, a, bounds, asked.alternative, weight)
+        return RangeMeanTest(d, a, bounds, asked.alternative, weight)
     return None
 
 
@@ -159,22 +159,22 @@ def _rare(sums: Sums, metric: Metric, baseline: FloatArray, bounds: tuple[float,
 
 def _seen_range(
     d: FloatArray, a: FloatArray, rows: tuple[FloatArray, FloatArray], asked: CompareOptions, weight: FloatArray | None
-) -> OfRange | None:
+) -> RangeMeanTest | None:
     """The test that would have been taken, had somebody declared the range that the scores seem to have."""
     ends = possible_range(*rows)
-    return OfRange(d, a, ends, asked.alternative, weight) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
+    return RangeMeanTest(d, a, ends, asked.alternative, weight) if math.isfinite(ends[1] - ends[0]) and ends[1] > ends[0] else None
 
 
 def _rare_groups(
     found: Evidence, sums: Sums, rows: tuple[FloatArray, FloatArray], asked: CompareOptions, bounds: tuple[float, float] | None
-) -> OfRareGroups | None:
+) -> RareGroupsTest | None:
     """What the groups would say, had one more fallen and one more gained by all of the range, declared or likely."""
     ends = bounds or possible_range(*rows)
     reach = ends[1] - ends[0]
     if not 0 < reach < math.inf or found.error is None or found.df is None:
         return None
     worth = infer_sums.groups_of(sums, QUOTIENT).effective
-    return OfRareGroups(bounded_t_of_groups(found.difference or 0.0, found.error**2, found.df, worth, reach), asked.alternative)
+    return RareGroupsTest(bounded_t_of_groups(found.difference or 0.0, found.error**2, found.df, worth, reach), asked.alternative)
 
 
 def _warn_of_skewness(sums: Sums, difference: float, warnings: Warnings) -> None:
@@ -188,14 +188,14 @@ def _warn_of_skewness(sums: Sums, difference: float, warnings: Warnings) -> None
         )
 
 
-def _settle_error(found: Evidence, judge: OfRange | OfRuns | None, sums: Sums) -> None:
+def _settle_error(found: Evidence, judge: RangeMeanTest | WithinItemTest | None, sums: Sums) -> None:
     """The standard error that interval, margin and detectable difference rest on: that of the test."""
     found.judge = judge
-    if isinstance(judge, OfRange):
+    if isinstance(judge, RangeMeanTest):
         t = judge.t
         found.error, found.noise, found.df, found.pull = t.error, t.noise, t.df, t.n / (t.n + 2)
         return
-    if isinstance(judge, OfRuns):
+    if isinstance(judge, WithinItemTest):
         found.error, found.df = math.sqrt(judge.spread.variance(judge.spread.difference)) or None, math.inf
         return
     spread = or_none(lambda: infer_sums.spread(sums, QUOTIENT))
@@ -242,7 +242,7 @@ def scores_interval(
     method = asked.choose("interval", asked.interval, offered, f"{metric.name} on the same items")
     reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
     if method == "bounded-t" and bounds is not None:
-        seen = found.judge.t if isinstance(found.judge, OfRange) else None
+        seen = found.judge.t if isinstance(found.judge, RangeMeanTest) else None
         t = seen or bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
         return interval_of(asked, *t.interval(asked.level, asked.side), method, *reach)
     if method == "within-item" and found.judge is not None and found.error:
@@ -302,13 +302,19 @@ def _without_spread(
 
 
 def _test(
-    name: str, judge: OfRange | OfRuns | None, d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings, grouped: bool
+    name: str,
+    judge: RangeMeanTest | WithinItemTest | None,
+    d: FloatArray,
+    sums: Sums,
+    asked: CompareOptions,
+    warnings: Warnings,
+    grouped: bool,
 ) -> Test:
-    if isinstance(judge, OfRange) and name == judge.name:
+    if isinstance(judge, RangeMeanTest) and name == judge.name:
         told = TestDetails(df=judge.t.df, range=judge.reach)
         p = judge.p_value(0.0)
         return Test(name=name, alternative=asked.alternative, statistic=judge.t.statistic, p_value=p, details=told)
-    if isinstance(judge, OfRuns):
+    if isinstance(judge, WithinItemTest):
         if not asked.about_runs:
             warnings.add("within-item permutes the runs of each item: p and interval are about these items, not about new ones")
         return judge.test()

@@ -194,7 +194,7 @@ def _equivalence_z(found: Evidence, asked: CompareOptions, metric: Metric) -> Wi
     return equivalence_words(e.p_lower, e.p_upper, asked.margin, asked, higher_is_better=metric.higher_is_better)
 
 
-class OfMeans:
+class WelchDifferenceTest:
     """Welch's t of two means, on the side that was asked about. ends: the range whose ends are counted in."""
 
     remedy = DECLARE
@@ -246,7 +246,7 @@ def compare_means(
         details=ComparisonDetails(n_baseline=len(baseline), n_candidate=len(candidate)),
     )
     counted = [bounds if chosen == "bounded-welch" else None for chosen in (test, method)]
-    judges = attempt(lambda: [OfMeans(moments[0], moments[1], each, asked.alternative) for each in counted])
+    judges = attempt(lambda: [WelchDifferenceTest(moments[0], moments[1], each, asked.alternative) for each in counted])
     if isinstance(judges, Degenerate):
         warnings.add(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))
         if asked.margin is not None:
@@ -259,7 +259,7 @@ def compare_means(
     reach = (None, None) if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     found.interval = interval_of(asked, *of_interval.interval(asked.level, asked.side), method, *reach)
     if bounds is None:
-        found.unseen = OfMeans(moments[0], moments[1], possible_range(baseline, candidate), asked.alternative)
+        found.unseen = WelchDifferenceTest(moments[0], moments[1], possible_range(baseline, candidate), asked.alternative)
     return found
 
 
@@ -277,7 +277,7 @@ def _apart(candidate: float, baseline: float) -> float:
     return 0.0 if abs(gap) <= rounding(max(abs(candidate), abs(baseline))) else gap
 
 
-def _judged(found: Evidence, judge: OfMeans, metric: Metric, asked: CompareOptions) -> None:
+def _judged(found: Evidence, judge: WelchDifferenceTest, metric: Metric, asked: CompareOptions) -> None:
     """Test, margin and detectable difference, all from the same t."""
     t, reach = judge.t, None if judge.ends is None else judge.ends[1] - judge.ends[0]
     p = 1.0 if found.difference == 0 and not t.noise else judge.p_value(0.0)

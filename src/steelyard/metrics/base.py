@@ -27,7 +27,7 @@ EACH = "each"
 _follows = partial(field, init=False, repr=False, compare=False)
 
 
-class Through(NamedTuple, Generic[Inner]):
+class InnerQuantity(NamedTuple, Generic[Inner]):
     """A quantity that a metric is an increasing function of: F1 of the Jaccard index, perplexity of a mean loss.
 
     An interval is found for that quantity, which is a proportion or nearly symmetric where the metric is neither, and its ends are
@@ -77,7 +77,7 @@ class Metric:
     mean_of_items: bool = False
     over_classes: bool = False
     ranks: bool = False
-    read_through: Through[Any] | None = None
+    read_through: InnerQuantity[Any] | None = None
 
     name: str = _follows()  # the whole quantity: macro_f1, fbeta:2, pass@5
     joined: str | None = _follows()  # how classes are joined, asked for or always: macro, micro, weighted; None for one class or none

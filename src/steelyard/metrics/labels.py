@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics import table
-from steelyard.metrics.base import Family, Law, Metric, Through, positive_number
+from steelyard.metrics.base import Family, InnerQuantity, Law, Metric, positive_number
 from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard
 from steelyard.metrics.table import Ratio, TableStatistic
 from steelyard.tally.counts import Counts
@@ -34,7 +34,7 @@ class LabelMetric(Metric):
     ratio: Ratio | None = None
     whole: TableStatistic | None = None
     share: Ratio | None = None
-    read_through: Through[Ratio] | None = None
+    read_through: InnerQuantity[Ratio] | None = None
     posterior: Law | None = None
     relevant: tuple[str, str] | None = None
     told_by: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ F1 = LabelMetric(
     says="harmonic mean of precision and recall",
     of_class=True,
     ratio=table.F1,
-    read_through=Through("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1),
+    read_through=InnerQuantity("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1),
     posterior="f-beta",
     undefined=NEITHER,
     relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),

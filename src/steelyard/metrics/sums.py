@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from steelyard.late_dataclass import dataclass
-from steelyard.metrics.base import Family, Metric, Through
+from steelyard.metrics.base import Family, InnerQuantity, Metric
 from steelyard.metrics.table import Margins, TableStatistic
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SumsMetric(Metric):
     interval: str = "bca"
     in_groups: str = "delta"
     few_items: tuple[int, str] | None = None
-    read_through: Through[SumStatistic] | None = None
+    read_through: InnerQuantity[SumStatistic] | None = None
     steadier: str | None = None
     size_below: bool = False
     impossible: str = "are these the columns that were meant?"
@@ -377,7 +377,7 @@ PERPLEXITY = SumsMetric(
     adds=_above_below,
     statistic=SumStatistic(_perplexity, lambda s: _quotient_gradient(s) * _perplexity(s)),
     interval="percentile",
-    read_through=Through("ratio", QUOTIENT, exponential, math.log),
+    read_through=InnerQuantity("ratio", QUOTIENT, exponential, math.log),
     size_below=True,
     impossible="above the line belongs minus the log likelihood; is its sign turned?",
 )

@@ -224,7 +224,7 @@ def _picture(block: of.Picture) -> list[Piece]:
     return [Piece(head=fenced(drawn, "" if block.curve is None else "text"))]
 
 
-def _inside(block: of.Inside) -> list[Piece]:
+def _inside(block: of.NestedPages) -> list[Piece]:
     return [piece for page in block.parts for piece in report(replace(page, level=3))]
 
 

@@ -38,13 +38,13 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
+class MarkedText:
     """A text in pieces, each with what it is beside another text: the same (""), only here and gone there (del), new here (ins)."""
 
     pieces: Sequence[tuple[str, str]]
 
 
-Cell = str | Marked
+Cell = str | MarkedText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class Picture(PageBlock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside(PageBlock):
+class SideBySide(PageBlock):
     """Pictures side by side where the page is wide enough."""
 
     shape: ClassVar[str] = "beside"
@@ -258,7 +258,7 @@ class CodeLines(PageBlock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead(PageBlock):
+class LeadSentence(PageBlock):
     """Where the page's sentence stands in text, if not at its top: below a list, it is what the eye meets. beside: words after it."""
 
     shape: ClassVar[str] = "lead"
@@ -279,7 +279,7 @@ class Matrix(PageBlock):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside(PageBlock):
+class NestedPages(PageBlock):
     """Other pages: in HTML each folded behind its first line, in text in brief, in Markdown under a heading of their own."""
 
     shape: ClassVar[str] = "inside"
@@ -377,15 +377,15 @@ Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `changed_items` has 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
+class PageExtras:
     """What a page may show beside the result: densities by the name of their row, and flipped items read from a file."""
 
     densities: Mapping[str, Curve]
     flips: Flips | None = None
 
 
-NOTHING = Extra(densities={})
-Builder = Callable[[Any, Extra], Page]
+NOTHING = PageExtras(densities={})
+Builder = Callable[[Any, PageExtras], Page]
 PAGES: dict[str, str | Builder] = {
     "Measurement": "measurement.measurement_page",
     "Comparison": "comparison.comparison_page",
@@ -415,7 +415,7 @@ PAGES: dict[str, str | Builder] = {
 }
 
 
-def page_of(result: Any, extra: Extra = NOTHING) -> Page:
+def page_of(result: Any, extra: PageExtras = NOTHING) -> Page:
     """The page that a result becomes; its numbers are steady (`digits.steadied`), so that every processor prints and draws the same."""
     name = type(result).__name__
     if name not in PAGES and not isinstance(result, Result):
@@ -423,7 +423,7 @@ def page_of(result: Any, extra: Extra = NOTHING) -> Page:
     return builder_of(name)(steadied(result), steadied(extra))
 
 
-def headline_page(result: Result, _: Extra) -> Page:
+def headline_page(result: Result, _: PageExtras) -> Page:
     """The page of a kind that has none of its own: what it says in a few words."""
     word = result.KIND.replace("_", " ")
     return Page(word=word, about=result.headline, lead=result.headline, warnings=result.warnings, signature=result.signature)

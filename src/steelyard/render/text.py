@@ -44,11 +44,11 @@ def _parts(page: Page, look: Terminal, details: bool) -> list[Lines]:
     body: list[Lines] = []
     blocks = [block for block in _seen(page) if details or not block.detail]
     for block in blocks:
-        parts = _sentence(page, look, block.beside) if isinstance(block, of.Lead) else WRITERS[block.shape](block, look)
+        parts = _sentence(page, look, block.beside) if isinstance(block, of.LeadSentence) else WRITERS[block.shape](block, look)
         if block.tight and body and parts:
             body[-1] = [*body[-1], *parts.pop(0)]
         body += parts
-    below = page.led != FIRST or any(isinstance(block, of.Lead) for block in blocks)
+    below = page.led != FIRST or any(isinstance(block, of.LeadSentence) for block in blocks)
     return [
         *(part for each in page.before for part in _parts(each, look, details)),
         *(opening(page, look, below) if page.headed else [] if below else _sentence(page, look)),
@@ -291,7 +291,7 @@ def _picture(block: of.Picture, look: Terminal) -> list[Lines]:
     return [curve_text(block.curve, min(look.width, WIDEST_CURVE), CURVE_ROWS, look.ascii_only)]
 
 
-def _inside(block: of.Inside, look: Terminal) -> list[Lines]:
+def _inside(block: of.NestedPages, look: Terminal) -> list[Lines]:
     """Each in brief: its opening as one paragraph, and the blocks that are left to it."""
     out: list[Lines] = []
     for page in block.parts:

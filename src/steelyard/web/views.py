@@ -17,7 +17,7 @@ from steelyard.questions.history.chart import changed_items, chart_points, what_
 from steelyard.questions.history.history import VERDICTS, compare_runs, list_runs
 from steelyard.render.html.page import part_of
 from steelyard.render.listing_cells import about, figure
-from steelyard.render.page import CAP, Extra
+from steelyard.render.page import CAP, PageExtras
 from steelyard.results.history import PastRun
 from steelyard.web.chart import series_picture, small_picture
 from steelyard.web.pages import asked, asked_number, asked_spec, page
@@ -262,7 +262,7 @@ def compare(request: Request) -> Response:
         "compare.html.j2",
         title="Two runs compared",
         asked={"a": first.id, "b": second.id},
-        part=part_of(answer, Extra(densities={}, flips=(items, note))),
+        part=part_of(answer, PageExtras(densities={}, flips=(items, note))),
         runs=(first, second),
         changed=what_changed(first, second),
     )

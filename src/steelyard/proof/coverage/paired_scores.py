@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.paired_mean_tests import OfRange
+from steelyard.estimate.paired_mean_tests import RangeMeanTest
 from steelyard.estimate.paired_scores import scores_interval
 from steelyard.estimate.paired_units import units_interval
 from steelyard.infer.paired.delong import delong_pair
@@ -94,7 +94,7 @@ def of_scores(method: str, d: FloatArray, seed: int, side: str = "two") -> Inter
     d = np.clip(d, -1, 1)
     asked = CompareOptions(own=MeasureOptions(draws=DRAWS, seed=seed, side=side), interval=method or None)
     found = nothing_yet(len(d), float(d.mean()))
-    found.judge = OfRange(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
+    found.judge = RangeMeanTest(d, np.zeros(len(d)), (0.0, 1.0), "two-sided")
     return scores_interval(tally_items(MEAN.adds(d)), found, MEAN, asked, Warnings(), (0.0, 1.0), False)
 
 

@@ -50,7 +50,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     (True, True)
     """
     from steelyard.render.html.page import report_html
-    from steelyard.render.page import Extra
+    from steelyard.render.page import PageExtras
 
     if not results:
         raise UsageError("No results to report.", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
@@ -64,7 +64,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
             need="exactly one comparison, verdict or run",
         )
     try:
-        extras = [Extra(densities=densities(each), flips=listed if i in taking else None) for i, each in enumerate(found)]
+        extras = [PageExtras(densities=densities(each), flips=listed if i in taking else None) for i, each in enumerate(found)]
         return report_html(found, title=title, extras=extras)
     except MISMATCHED as fault:
         if isinstance(fault, SteelyardError) or not any(isinstance(each, str | os.PathLike | Mapping) for each in results):

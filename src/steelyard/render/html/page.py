@@ -16,7 +16,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
-from steelyard.render.page import CAP, HTML, NOTHING, Cell, Extra, Fact, FactList, Inside, Marked, Page, PageTable, Section, page_of
+from steelyard.render.page import (
+    CAP,
+    HTML,
+    NOTHING,
+    Cell,
+    Fact,
+    FactList,
+    MarkedText,
+    NestedPages,
+    Page,
+    PageExtras,
+    PageTable,
+    Section,
+    page_of,
+)
 from steelyard.render.terminal import LONG, harmless, short
 from steelyard.version import __version__
 
@@ -29,7 +43,7 @@ FIGURE, POINT = "\u2007", "\u2008"  # spaces as wide as a digit and as a point
 ORDER = ("regression", "inconclusive", "pass", "plain")
 
 
-def report_html(results: Sequence[Any], *, title: str | None = None, extras: Sequence[Extra] | None = None) -> str:
+def report_html(results: Sequence[Any], *, title: str | None = None, extras: Sequence[PageExtras] | None = None) -> str:
     """One page of all results, in the order given; several begin with a list of them."""
     if not results:
         raise UsageError("No results to report.", got="no results", need="at least one")
@@ -52,7 +66,7 @@ def report_html(results: Sequence[Any], *, title: str | None = None, extras: Seq
     return html.rstrip() + "\n"
 
 
-def part_of(result: Any, extra: Extra = NOTHING) -> Page:
+def part_of(result: Any, extra: PageExtras = NOTHING) -> Page:
     """The page of a result, as HTML shows it."""
     return html_page(page_of(result, extra))
 
@@ -63,7 +77,7 @@ def html_page(page: Page) -> Page:
     sections = []
     for section in page.sections:
         shown = [block for block in section.blocks if HTML in block.seen]
-        blocks = [replace(each, parts=list(map(html_page, each.parts))) if isinstance(each, Inside) else each for each in shown]
+        blocks = [replace(each, parts=list(map(html_page, each.parts))) if isinstance(each, NestedPages) else each for each in shown]
         sections += [Section(title=section.title, blocks=blocks)] if blocks else []
     return replace(page, sections=sections)
 
@@ -100,7 +114,7 @@ def _headline(parts: Sequence[Page]) -> str:
 def _searched(part: Page) -> bool:
     blocks = [block for section in part.sections for block in section.blocks]
     return any(
-        (isinstance(block, PageTable) and block.search) or (isinstance(block, Inside) and any(map(_searched, block.parts)))
+        (isinstance(block, PageTable) and block.search) or (isinstance(block, NestedPages) and any(map(_searched, block.parts)))
         for block in blocks
     )
 
@@ -148,7 +162,7 @@ def environment() -> jinja2.Environment:
     made.filters["svg"] = lambda picture: _raw(picture.svg)
     made.filters["columns"] = _columns
     made.filters["placed"] = _placed
-    made.tests["marked"] = lambda cell: isinstance(cell, Marked)
+    made.tests["marked"] = lambda cell: isinstance(cell, MarkedText)
     made.globals["marks"] = MARKS
     return made
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import EMPTY
-from steelyard.render.page import CAP, HTML, TELLING, Cell, Marked, PageBlock, PageTable, capped
+from steelyard.render.page import CAP, HTML, TELLING, Cell, MarkedText, PageBlock, PageTable, capped
 from steelyard.results.verdict import Verdict
 
 _WORD = late_pattern(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
@@ -74,10 +74,10 @@ def _answered(item: Mapping[str, Any]) -> tuple[Cell, Cell]:
     if not any(told.values()):
         return answers(item.get("baseline"), item.get("candidate"))
     old, new = ([("", cell_text(item.get(side)) + (": " if text else ""))] for side, text in told.items())
-    texts = [Marked(pieces=[("", text or "")]) for text in told.values()]
+    texts = [MarkedText(pieces=[("", text or "")]) for text in told.values()]
     if all(told.values()) and told["baseline"] != told["candidate"]:
         texts = list(marked(str(told["baseline"]), str(told["candidate"])))
-    return Marked(pieces=[*old, *texts[0].pieces]), Marked(pieces=[*new, *texts[1].pieces])
+    return MarkedText(pieces=[*old, *texts[0].pieces]), MarkedText(pieces=[*new, *texts[1].pieces])
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -97,7 +97,7 @@ def answers(baseline: Any, candidate: Any) -> tuple[Cell, Cell]:
     return marked(baseline, candidate)
 
 
-def marked(old: str, new: str) -> tuple[Marked, Marked]:
+def marked(old: str, new: str) -> tuple[MarkedText, MarkedText]:
     """Two texts in pieces, word by word: what is only in the first is deleted, what is only in the second is inserted.
 
     Both are cut to what can be read and compared in no time: long equal stretches, and whatever is beyond COMPARED words.
@@ -123,7 +123,7 @@ def marked(old: str, new: str) -> tuple[Marked, Marked]:
         else:
             left.append(("del", "".join(cut[0][i:j])))
             right.append(("ins", "".join(cut[1][k:m])))
-    return Marked(pieces=_joined([*left, ("", end)])), Marked(pieces=_joined([*right, ("", end)]))
+    return MarkedText(pieces=_joined([*left, ("", end)])), MarkedText(pieces=_joined([*right, ("", end)]))
 
 
 def _alike(a: Sequence[str], b: Sequence[str]) -> int:

@@ -14,11 +14,11 @@ from steelyard.render.page import (
     TEXT,
     WRITTEN,
     Estimates,
-    Extra,
     Flips,
     Heading,
     Page,
     PageBlock,
+    PageExtras,
     PageTable,
     Picture,
     RowBlock,
@@ -37,7 +37,7 @@ MINUS, GAP_NAME = "difference", "candidate - baseline"
 ZERO = GuideLine(at=0.0, name="no difference")
 
 
-def comparison_page(c: Comparison, extra: Extra) -> Page:
+def comparison_page(c: Comparison, extra: PageExtras) -> Page:
     """The comparison as a page."""
     lower = "" if c.higher_is_better else " (lower is better)"
     weighted = "" if c.details.n_effective is None else f", weighted (worth {c.details.n_effective:.3g} equal ones)"

@@ -25,19 +25,19 @@ from steelyard.render.page import (
     NOWHERE,
     TEXT,
     WRITTEN,
-    Beside,
     BlockLine,
     Estimates,
-    Extra,
     Matrix,
     Page,
     PageBlock,
+    PageExtras,
     PageTable,
     Picture,
     RowBlock,
     RowGroup,
     Section,
     Sentences,
+    SideBySide,
     capped,
     filled,
 )
@@ -48,7 +48,7 @@ from steelyard.results.plan import Curve
 from steelyard.tally.counts import Counts
 
 
-def measurement_page(m: Measurement, extra: Extra) -> Page:
+def measurement_page(m: Measurement, extra: PageExtras) -> Page:
     """The measurement as a page: what was measured, the headline, class by class, slice by slice, how sure."""
     rows = headline(m)
     found = class_block(m)
@@ -165,7 +165,7 @@ def _by(block: RowGroup) -> Section:
             Estimates(breakdown=block),
             written,
             *([Sentences(said=[more], listed=False, seen=(MARKDOWN,))] if block.hidden else []),
-            Beside(pictures=[p for p in pictures if p.shows_something]),
+            SideBySide(pictures=[p for p in pictures if p.shows_something]),
             table,
         ],
     )
@@ -181,7 +181,7 @@ def _believed(densities: Densities) -> Section | None:
     from steelyard.render.pictures.plane import curve_plane
 
     pictures = [Picture(drawing=curve_plane(curve, f"Posterior of {name}")) for name, curve in densities.items()]
-    return Section(title="Posterior", blocks=[Beside(pictures=pictures)])
+    return Section(title="Posterior", blocks=[SideBySide(pictures=pictures)])
 
 
 def _pooled(rows: Sequence[Row]) -> Section | None:

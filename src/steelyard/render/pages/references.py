@@ -32,7 +32,7 @@ from steelyard.render.page import (
     CodeLines,
     Findings,
     Heading,
-    Lead,
+    LeadSentence,
     Notes,
     Page,
     PageBlock,
@@ -48,7 +48,7 @@ from steelyard.results.references import Finding, Lint, Listing, ProjectInit, Re
 
 FILES = 4  # in which there are more findings of a kind
 LEVELS = ("error", "warning", "note")
-LAST = Section(title="", blocks=[Lead()])  # a list is read from its end
+LAST = Section(title="", blocks=[LeadSentence()])  # a list is read from its end
 
 
 def listing_page(r: Listing, _: object) -> Page:
@@ -152,7 +152,7 @@ def history_page(r: ReferenceHistory, _: object) -> Page:
             Notes(pairs=[("in all", in_all)], seen=(HTML,)),
         ]
         sections.append(Section(title=name, blocks=blocks))
-    last = Section(title="", blocks=[Lead(beside=r.file)])
+    last = Section(title="", blocks=[LeadSentence(beside=r.file)])
     return _page(r, word="history", about=r.task, title=f"History of {r.task}", sections=[*sections, last], methods=[("file", r.file)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.render.page import ALL, NOTHING, CodeLines, Extra, Fact, FactList, Page, PageBlock, Section, builder_of, filled
+from steelyard.render.page import ALL, NOTHING, CodeLines, Fact, FactList, Page, PageBlock, PageExtras, Section, builder_of, filled
 from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
 
@@ -23,7 +23,7 @@ ERRORS = {  # what becomes of items without an answer
 }
 
 
-def evaluation_page(e: Evaluation, extra: Extra) -> Page:
+def evaluation_page(e: Evaluation, extra: PageExtras) -> Page:
     """A run: its verdict, its comparison or its measurements before it, then what was asked, what came back and what it took."""
     judged: list[Any] = [each for each in (e.judged, e.comparison) if each is not None][:1]
     answers = judged or [model.measurement for model in e.models if model.measurement is not None]

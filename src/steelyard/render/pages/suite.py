@@ -15,8 +15,8 @@ from steelyard.render.page import (
     TEXT,
     WARNING,
     WRITTEN,
-    Inside,
-    Lead,
+    LeadSentence,
+    NestedPages,
     Notes,
     Page,
     PageBlock,
@@ -200,7 +200,7 @@ def suite_page(s: Suite, _: object) -> Page:
         tone=s.verdict,
         lead=s.conclusion,
         sections=filled(
-            Section(title="Guards", blocks=[*_drawn(drawing), *_table(found, s), Lead(), every]),
+            Section(title="Guards", blocks=[*_drawn(drawing), *_table(found, s), LeadSentence(), every]),
             Section(title="Evidence over time", blocks=[] if s.nights is None else night_picture(s.nights)),
             _listed("Changed", [(g, CHANGED_ITEMS) for g in found if g.counts_as == "changed"], seen=WRITTEN),
             _listed("Unconfirmed", [(g, _unconfirmed(s)) for g in found if g.counts_as == "unconfirmed"], seen=WRITTEN),
@@ -315,9 +315,9 @@ def _behind(found: Sequence[GuardLine]) -> list[PageBlock]:
         if not g.clean
     ]
     return [
-        Inside(parts=brief, seen=(TEXT,)),
-        Inside(parts=doubtful, seen=(MARKDOWN,)),
-        Inside(parts=[page for _, page in made]),
+        NestedPages(parts=brief, seen=(TEXT,)),
+        NestedPages(parts=doubtful, seen=(MARKDOWN,)),
+        NestedPages(parts=[page for _, page in made]),
     ]
 
 

@@ -21,7 +21,6 @@ from steelyard.render.page import (
     SAMPLES,
     TEXT,
     WRITTEN,
-    Extra,
     Fact,
     FactList,
     Flips,
@@ -29,6 +28,7 @@ from steelyard.render.page import (
     Page,
     PageBlock,
     PageCase,
+    PageExtras,
     PageTable,
     Picture,
     Section,
@@ -51,7 +51,7 @@ LOST = 5  # items that were lost, named for programs
 NAMED = 200  # characters of the name of one
 
 
-def verdict_page(v: Verdict, extra: Extra) -> Page:
+def verdict_page(v: Verdict, extra: PageExtras) -> Page:
     """The page of a verdict by itself."""
     return replace(judged_page(v, flips=extra.flips), cases=[guard_case(GuardLine(verdict=v))])
 
