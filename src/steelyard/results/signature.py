@@ -127,6 +127,15 @@ def _text(value: object) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)  # short where that is exact
 
 
+def values_of(line: str, key: str) -> list[str]:
+    """The values of one fact of a line; none where the line does not have it.
+
+    >>> values_of("metric:accuracy,macro_f1|n:20|steelyard:0.1.0", "metric"), values_of("n:20|steelyard:0.1.0", "prior")
+    (['accuracy', 'macro_f1'], [])
+    """
+    return parse(line).get(key, []) if line else []
+
+
 def parse(line: str) -> dict[str, list[str]]:
     """The facts of a line, each as its list of values.
 

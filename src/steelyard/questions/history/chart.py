@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find
 from steelyard.results.history import PastRun
+from steelyard.results.signature import values_of
 
 OWN, CHANGE = "own", "change"  # an interval of the value itself; bounds of the change, laid on the reference
 LEVEL = 0.95
@@ -69,7 +70,7 @@ def uncertainty(run: PastRun) -> tuple[float | None, float | None, str | None]:
 
 def _independent(run: PastRun) -> bool:
     """Whether the items of a run count one by one: no groups, no repeats, and not stopped by their own answers."""
-    told = next((part.partition(":")[2] for part in run.signature.split("|") if part.startswith("design:")), None)
+    told = next(iter(values_of(run.signature, "design")), None)
     return run.design in ONE_BY_ONE and told in ONE_BY_ONE and not (run.tally or {}).get("stopped")
 
 

@@ -14,6 +14,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LabelMetric
 from steelyard.options.measure import settle
+from steelyard.results.signature import values_of
 
 
 def plannable() -> tuple[LabelMetric, ...]:
@@ -249,7 +250,7 @@ def _from_pilot(found: Expectation, pilot: Any, columns: Mapping[str, Any]) -> E
 
     measured = measure(pilot, metric=found.metric.name, **columns)
     table = measured.table
-    design = [part.removeprefix("design:") for part in measured.signature.split("|") if part.startswith("design:")]
+    design = values_of(measured.signature, "design")
     if table is None or design != ["items"]:
         raise DataError(
             f"The items of this pilot belong together ({', '.join(design) or 'no table'}); a plan needs independent items.",

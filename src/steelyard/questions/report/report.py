@@ -17,6 +17,7 @@ from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement
 from steelyard.results.plan import Curve
 from steelyard.results.reading import MISMATCHED, open_result
+from steelyard.results.signature import values_of
 from steelyard.results.verdict import Verdict
 from steelyard.tally import joint
 
@@ -161,8 +162,7 @@ def _row_posterior(m: Measurement, row: Any) -> Posterior | None:
 
 def _prior(signature: str) -> float:
     """The pseudo-counts that were used, as the signature has them."""
-    told = next((part.partition(":")[2] for part in signature.split("|") if part.startswith("prior:")), "0.5")
-    return float(told)
+    return float(next(iter(values_of(signature, "prior")), "0.5"))
 
 
 def _density(law: Posterior, name: str, interval: Any) -> Curve:
