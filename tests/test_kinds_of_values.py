@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import inspect
+import json
 import math
 import pickle
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ import pytest
 
 import steelyard as sy
 from cases import every
+from steelyard.errors import in_short
 from steelyard.options.option import SOURCE_KEYWORDS, TAKEN, Option, check_kind, declared_of
 
 FUNCTIONS = {name: one for name in sy.__all__ if isinstance(one := getattr(sy, name), FunctionType)}
@@ -200,6 +203,55 @@ def test_several_values_are_each_of_the_kind() -> None:
 def test_what_only_looks_like_it_is_of_the_kind_is_refused_too(ask: Callable[[], Any], parameter: str) -> None:
     with pytest.raises(sy.UsageError, match=parameter):
         ask()
+
+
+ROWS = [{"id": i, "score": float(i % 4 > 0)} for i in range(40)]
+OTHER = [{"id": i, "score": float(i % 5 > 0)} for i in range(40)]
+CURVE = [{"n": n, "score": 0.9 - 0.5 * n**-0.5} for n in (50, 100, 200, 400, 800)]
+TASK = {
+    "task": {"name": "t", "data": [{"id": i, "q": str(i), "y": "1"} for i in range(20)], "input": "{q}", "truth": "y", "scorer": "exact"}
+}
+ANSWERED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "measure": ((ROWS,), {}),
+    "compare": ((ROWS, OTHER), {}),
+    "rank": ((ROWS, OTHER, ROWS), {}),
+    "compare_preferences": ((10, 5, 3), {}),
+    "record": ((ROWS,), {"task": "t", "model": "m", "update": True, "reason": "another"}),
+    "check": ((OTHER,), {"task": "t", "model": "m"}),
+    "run": ((TASK, lambda _: "1"), {"name": "m", "max_calls": 20}),
+    "plan_detect": ((), {"sigma": 50, "theta": 3}),
+    "plan_estimate": ((), {"metric": "accuracy", "expected": 0.9, "width": 0.1}),
+    "plan_train": ((CURVE,), {"target": 0.89}),
+}
+NUMBERS = {"number", "bare number", "whole number", "seed", "drop", "column or number", "size", "pair", "fraction"}
+
+
+@every("name", sorted(ANSWERED))
+def test_a_number_that_is_none_is_refused_in_a_sentence(name: str) -> None:
+    """Of hundreds and thousands of digits, which no float holds and Python does not even write, infinite, none, and NumPy's True."""
+    verb, (given, named) = FUNCTIONS[name], ANSWERED[name]
+    sy.record(ROWS, task="t", model="m", update=True, reason="each case begins with it")
+    tried = 0
+    for parameter, option in parameters(verb):
+        if option.taken not in NUMBERS:
+            continue
+        pair = option.taken in ("pair", "fraction")
+        for number in (10**400, -(10**400), 10**5000, 1e308, math.inf, math.nan, np.True_):
+            try:
+                with contextlib.suppress(sy.SteelyardError):
+                    verb(*given, **{**named, parameter: (0, number) if pair else number})
+            except Exception as fault:
+                fault.add_note(f"{name}({parameter}={in_short(number)})")
+                raise
+            tried += 1
+    assert tried
+
+
+@every("name", ["measure", "compare", "check", "record"])
+def test_a_switch_of_numpy_is_one_of_python(name: str) -> None:
+    given, named = ANSWERED[name]
+    sy.record(ROWS, task="t", model="m", update=True, reason="each case begins with it")
+    json.dumps(FUNCTIONS[name](*given, **named, higher_is_better=np.True_).to_dict())
 
 
 def test_numbers_as_text_count_as_numbers() -> None:

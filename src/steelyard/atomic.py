@@ -43,7 +43,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """A text for people: as `write_atomic`, in UTF-8; a pipe or a device is written into, never replaced by a file."""
     data = text.encode("utf-8", "backslashreplace")
-    if not path.exists() or path.is_file():
+    if not os.path.exists(path) or os.path.isfile(path):  # which are False of a name that is too long; `write_atomic` says so
         write_atomic(path, data)
         return
     try:

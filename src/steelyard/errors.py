@@ -18,6 +18,7 @@ Either way `what`, `got`, `need` and `hint` are kept on the exception, for progr
 
 from __future__ import annotations
 
+import math
 import re
 
 from steelyard.late_pattern import late_pattern
@@ -81,10 +82,15 @@ def in_short(value: object, most: int = 60) -> str:
     """
     if callable(value):
         return "a class" if isinstance(value, type) else "a function"
+    if isinstance(value, int) and abs(value) >= 10**most:
+        return f"a number of {int(math.log10(abs(value))) + 1} digits"
     simple = isinstance(value, str | bytes | int | float | None) or getattr(value, "ndim", 1) == 0  # NumPy's scalars
     if not simple and not (type(value) in (list, tuple) and all(isinstance(one, str | int | float) for one in value[:20])):  # type: ignore[index]
         return with_article(type(value).__name__)
-    text = _without_login(repr(value))
+    try:
+        text = _without_login(repr(value))
+    except ValueError:  # Python writes no number of thousands of digits
+        return with_article(type(value).__name__)
     return text if len(text) <= most else f"{text[:most]}..."
 
 

@@ -164,4 +164,9 @@ def _regular(path: Any) -> os.stat_result | None:
 
 def _identity(path: Path) -> Identity:
     found = _regular(path)
-    return os.path.normcase(os.path.realpath(path)) if found is None else (found.st_dev, found.st_ino)
+    if found is not None:
+        return found.st_dev, found.st_ino
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except (OSError, ValueError) as fault:  # a name with a NUL byte, or with half a character
+        raise UsageError(f"cannot write {str(path)!r}", got=str(fault), need="the name of a file") from fault

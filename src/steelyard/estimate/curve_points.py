@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.errors import AmbiguityError, DataError, UsageError, in_short
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
+from steelyard.options.option import MOST
 from steelyard.results.learning_curve import LearningCurve
 
 FloatArray = npt.NDArray[np.float64]
@@ -160,8 +161,8 @@ def _test_size(n_test: Any, names: tuple[str, ...]) -> int | None:
         n_test = int(n_test)
     if n_test is None or isinstance(n_test, str):
         return None
-    if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or n_test < 1:
-        raise UsageError("cannot use n_test", got=repr(n_test), need="the number of test items, or the name of a column")
+    if isinstance(n_test, bool) or not isinstance(n_test, (int, np.integer)) or not 1 <= n_test <= MOST:
+        raise UsageError("cannot use n_test", got=in_short(n_test), need="the number of test items, or the name of a column")
     return int(n_test)
 
 

@@ -335,7 +335,7 @@ def _read_roles(metrics: Sequence[Metric], source: Source) -> set[str]:
 
 def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> Items:
     """The items: counted inside the engine where only distinct rows matter, read row by row where order or units do."""
-    _require(source, metrics)
+    require_columns(source, metrics)
     numeric = any(metric.numeric for metric in metrics)
     if numeric and not all(metric.numeric for metric in metrics):
         raise UsageError(
@@ -354,7 +354,7 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
     return source.merged_items(roles, by[0] if by else None)
 
 
-def _require(source: Source, metrics: Sequence[Metric]) -> None:
+def require_columns(source: Source, metrics: Sequence[Metric]) -> None:
     """Every column that a metric reads is there; right-or-wrong metrics take a score instead of labels."""
     for metric in metrics:
         missing = [need for need in metric.needs if need not in source.roles and not (need == "ratio" and source.ratio is not None)]

@@ -37,6 +37,7 @@ from steelyard.tally.rounding import SUMS, without_rounding
 from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]
+LARGEST = 1e150  # that is compared: the square of a larger number is no float64, and there is no spread to judge by
 
 
 def compare_units(
@@ -61,6 +62,12 @@ def compare_units(
             got="an undefined value in one run",
             need="a value in both",
             hint="absent='skip' or absent='zero'",
+        )
+    if max(abs(first), abs(second)) > LARGEST:
+        raise DataError(
+            f"{metric.name} is too large to compare: {first:.3g} and {second:.3g}.",
+            got=f"{first:.3g} and {second:.3g}",
+            need=f"numbers of at most {LARGEST:g}",
         )
     spread = or_none(lambda: infer_sums.spread(tally, difference))
     error, df = (None, None) if spread is None else (math.sqrt(spread[0]), spread[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, in_short
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import (
     COLUMNS,
@@ -142,11 +142,11 @@ def settle(
     """The settings of a question, or an error that says which option cannot be what it is."""
     check_choices(OPTIONS, interval=interval, absent=absent, missing=missing, side=side)
     if isinstance(draws, bool) or not is_whole(draws) or draws.__index__() < 1:
-        raise UsageError("cannot use draws", got=repr(draws), need="a whole number of at least 1")
+        raise UsageError("cannot use draws", got=in_short(draws), need="a whole number of at least 1")
     if not (isinstance(prior, (int, float)) and 0 < prior < math.inf):
         raise UsageError(
             "cannot use prior",
-            got=repr(prior),
+            got=in_short(prior),
             need="a positive number",
             hint="0.5 is Jeffreys, 1 is uniform; 0 gives no proper posterior",
         )

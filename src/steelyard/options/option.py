@@ -408,7 +408,7 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
                 named = by_name | source_keywords(called, named)
             check_kinds(called, named)
             check_kinds(called, dict(zip(names, given, strict=False)))
-            return verb(*given, **named)
+            return verb(*given, **plain_switches(_declared[called], named))
 
         _declared[called] = {**SOURCE_DECLARED, **declared} if reads else declared
         _undocumented[called] = declared, returns, others
@@ -516,16 +516,21 @@ MOST = 1e18  # items; more than there will ever be
 USUAL = {"alpha": "alpha .05 is usual", "beta": "beta .2 is usual, which is a power of .8"}
 
 
+def is_truth_value(value: Any) -> bool:
+    """True and False, NumPy's too: no numbers, though Python counts with them."""
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+
+
 def number(name: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, below: float = math.inf, hint: str = "") -> float:
     """A finite number above one end (or at least that), below another."""
     try:
-        x = math.nan if isinstance(value, bool) else float(value)
+        x = math.nan if is_truth_value(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         x = math.nan
     if not (math.isfinite(x) and above < x < below and x >= least):
         ends = [f"above {above:g}"] * (above > -math.inf) + [f"of at least {least:g}"] * (least > -math.inf)
         ends += [f"below {below:g}"] * (below < math.inf)
-        shown = repr(value) if len(repr(value)) < 40 else f"{repr(value)[:30]}..."
+        shown = in_short(value) if isinstance(value, int) else repr(value) if len(repr(value)) < 40 else f"{repr(value)[:30]}..."
         raise UsageError(f"cannot use {name}", got=shown, need=f"a number {' and '.join(ends)}".rstrip(), hint=hint)
     within(name, x)
     return x
@@ -629,7 +634,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`."""
     x = number(name, value, least=least, below=MOST)
     if x != int(x):
-        raise UsageError(f"cannot use {name}", got=repr(value), need="a whole number")
+        raise UsageError(f"cannot use {name}", got=in_short(value), need="a whole number")
     return value if type(value) is int else int(x)
 
 
@@ -640,7 +645,7 @@ def seed_of(seed: Any) -> int:
 
         return secrets.randbelow(2**32)
     if isinstance(seed, bool) or not is_whole(seed) or seed.__index__() < 0:
-        raise UsageError("cannot use seed", got=repr(seed), need="a whole number of 0 or more, or None to draw one")
+        raise UsageError("cannot use seed", got=in_short(seed), need="a whole number of 0 or more, or None to draw one")
     return int(seed.__index__())
 
 
@@ -653,12 +658,12 @@ def ends_of_range(ends: Sequence[float] | None) -> tuple[float, float] | None:
         return None
     try:
         low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError("cannot use range", got=repr(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
+        raise UsageError("cannot use range", got=in_short(ends), need="two finite numbers, the lower first", hint="range=(0, 1)")
     if not 1 / FAR <= high - low <= FAR:
-        raise UsageError("cannot use range", got=repr(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
+        raise UsageError("cannot use range", got=in_short(ends), need=f"ends between {1 / FAR:g} and {FAR:g} apart", hint="range=(0, 1)")
     return low, high
 
 
@@ -749,6 +754,14 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
 # ---- one check for every kind of value ---------------------------------------------------------------------------------
 
 
+def plain_switches(declared: Mapping[str, Option], named: dict[str, Any]) -> dict[str, Any]:
+    """The same keywords with True or False of Python for every switch: NumPy's cannot be written as JSON."""
+    return {
+        name: bool(value) if value is not None and name in declared and declared[name].taken == "switch" else value
+        for name, value in named.items()
+    }
+
+
 def check_kinds(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Each value that a function is given is of the kind that its option declares."""
     declared = declared_of(verb)
@@ -768,6 +781,9 @@ def refuse_nowhere_to_keep(history: str | None) -> None:
         )
 
 
+UNWRITTEN = 10**1000  # Python writes no number of thousands of digits, neither into an error nor into a signature
+
+
 def check_kind(option: Option, name: str, value: Any) -> None:
     """Refuse a value that is not of the kind its option declares, before anything is read. What number it may be is asked where it is used.
 
@@ -784,6 +800,8 @@ def check_kind(option: Option, name: str, value: Any) -> None:
     if option.repeat and kind in ONE_OR_MORE and is_list(value):
         for one in () if iter(value) is value else value:  # what can be gone through only once is looked at where it is used
             check_kind(replace(option, repeat=False), name, one)
+    elif isinstance(value, int) and abs(value) >= UNWRITTEN:
+        raise UsageError(f"cannot use {name}", got=in_short(value), need="a value of fewer digits")
     elif kind == "choice":
         refuse_choice(option, value, name)
     elif not TAKEN[kind][0](value):
@@ -799,7 +817,7 @@ def check_kind(option: Option, name: str, value: Any) -> None:
 
 def _is_switch(value: Any) -> bool:
     """True and False, NumPy's, and 0 and 1; "false" out of a file or a variable of the environment would count as True."""
-    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or (isinstance(value, int) and value in (0, 1))
+    return (is_truth_value(value) and getattr(value, "ndim", 0) == 0) or (isinstance(value, int) and value in (0, 1))
 
 
 def _is_text(value: Any) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 from steelyard.infer.intervals.clusters import bell_mccaffrey, bell_mccaffrey_of
 from steelyard.infer.intervals.sums import class_groups, groups_of
 from steelyard.metrics.catalogue import parse
@@ -27,6 +28,7 @@ LUMPED = margins([40, *[1] * 29], [10] * 30, [28, *[1, 1, 0] * 9, 1, 1], [9] * 3
 def test_recall_is_worth_the_groups_of_its_positives() -> None:
     recall = of_margins(parse("recall").of_table(1), 2)
     found = class_groups(LUMPED, recall.gradient(LUMPED.totals()), 2)
+    assert found is not None
     share = LUMPED.dense[:, 3]
     assert found.worth == pytest.approx(share.sum() ** 2 / (share @ share))
     assert found.df == pytest.approx(bell_mccaffrey(share))
@@ -51,6 +53,7 @@ def test_two_systems_side_by_side_and_sparse_rows_give_the_same() -> None:
     other = margins([40, *[1] * 29], [10] * 30, [30, *[1, 0, 1] * 9, 1, 1], [10, *[9] * 29])
     both, difference = side_by_side(LUMPED.dense, other.dense), difference_statistic(balanced, 7)
     dense = class_groups(both, difference.gradient(both.totals()), 2)
+    assert dense is not None
 
     def sparse(sums: Sums) -> SparseRows:
         column, unit = np.nonzero(sums.dense.T)
@@ -58,6 +61,7 @@ def test_two_systems_side_by_side_and_sparse_rows_give_the_same() -> None:
 
     thin = side_by_side(sparse(LUMPED), sparse(other))
     found = class_groups(thin, difference.gradient(thin.totals()), 2)
+    assert found is not None
     assert found.worth == pytest.approx(dense.worth)
     assert found.sizes == pytest.approx(dense.sizes)
     assert dense.worth < 6
@@ -91,3 +95,16 @@ def test_groups_without_a_single_hit_are_counted_as_they_are() -> None:
     found = sy.measure({"id": list(range(60)), "truth": truth, "prediction": said, "group": group}, metric="macro_f1")
     assert found.rows[0].estimate == 0
     assert any("12 groups" in warning for warning in found.warnings)
+
+
+@every("metric", ["mcc", "kappa", "weighted_specificity"])
+def test_groups_where_no_prediction_is_the_truth_of_any_item(metric: str) -> None:
+    """No class is counted among anything, so the groups are worth what they are by their items."""
+    one = [{"id": i, "truth": f"t{i}", "prediction": f"p{i}", "group": i % 8} for i in range(40)]
+    other = [row | {"prediction": f"q{row['id']}"} for row in one]
+    measured = sy.measure(one, metric=metric, group="group")
+    assert measured.rows[0].details.groups_effective == 8
+    assert measured.rows[0].estimate == (1 if metric == "weighted_specificity" else 0)
+    compared = sy.compare(one, other, metric=metric, group="group")
+    assert compared.difference.estimate == 0
+    assert compared.test.p_value == 1

@@ -841,3 +841,20 @@ def test_zeros_beside_numbers_are_numbers(design: str | None) -> None:
         assert found.baseline.interval is None
         assert found.candidate.interval.method == "t"
     assert sy.compare([0.0] * 15, [0.0] * 5 + [1.0] * 10, design=design).baseline.interval.method == "wilson"
+
+
+@every("nll", [350, 500, 100_000])
+def test_a_perplexity_without_a_square_is_refused(nll: float) -> None:
+    """Its spread is no number, and beyond e^709 neither is the perplexity."""
+    one, other, third = ([{"id": i, "nll": nll + (i * step) % 9, "tokens": 1} for i in range(40)] for step in (1, 2, 4))
+    with pytest.raises(DataError, match=r"^perplexity is too large to compare: "):
+        sy.compare(one, other, metric="perplexity", ratio="nll/tokens")
+    with pytest.raises(DataError, match=r"^perplexity is too large to compare: "):
+        sy.rank(one, other, third, metric="perplexity", ratio="nll/tokens")
+
+
+@every("name", ["\0", "\ud800", "x" * 5000])
+def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
+    rows = [{"id": i, "score": float(i % 2)} for i in range(10)]
+    with pytest.raises(UsageError, match=r"^Cannot write "):
+        sy.compare(rows, rows, flips_out=name)

@@ -481,3 +481,25 @@ def test_tries_perplexity_and_weights_are_planned_from_a_pilot() -> None:
 def test_what_a_pilot_cannot_say_of_a_metric_is_refused(asked: dict[str, object], said: str) -> None:
     with pytest.raises(sy.SteelyardError, match=said):
         sy.plan_detect(theta=0.1, **asked)  # type: ignore[arg-type]
+
+
+@every(
+    ("metric", "hint"),
+    [
+        ("brier", "probability=NAME"),
+        ("mae", "prediction=NAME"),
+        ("auc", "truth=NAME"),
+        ("perplexity", "sums=ABOVE/BELOW"),
+        ("mcc", "truth=NAME"),
+    ],
+)
+@every("runs", [1, 2])
+def test_a_pilot_without_the_columns_of_its_metric_is_refused(metric: str, hint: str, runs: int) -> None:
+    with pytest.raises(DataError, match=f"^{metric} needs a .* column; the columns are 'id', 'score'") as told:
+        sy.plan_detect(pilot=[right_or_wrong()] * runs if runs > 1 else right_or_wrong(), metric=metric, theta=0.05)
+    assert hint in told.value.hint
+
+
+def test_half_a_character_names_no_pilot() -> None:
+    with pytest.raises(SourceError, match="expected a path"):
+        sy.plan_estimate(metric="accuracy", expected=0.9, width=0.1, pilot="\ud800")

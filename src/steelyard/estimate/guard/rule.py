@@ -273,7 +273,7 @@ def settle_rule(
         scale=scale,
         alpha=alpha,
         beta=beta,
-        sigma=None if sigma is None else number("sigma", sigma, above=-1e-300, hint="a standard deviation of 0 or more"),
+        sigma=None if sigma is None else number("sigma", sigma, least=0, hint="a standard deviation of 0 or more"),
         **drops,
         num_samples=num_samples,
         threshold=entry.threshold,

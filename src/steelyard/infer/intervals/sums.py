@@ -64,8 +64,7 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
         return ClusterVariance(n / (n - 1) * float(often @ u**2), n - 1 if sums.worth is None else max(1.0, sums.worth - 1))
     single = None if sums.single is None else sums.single(gradient)
     squares = None if single is None else float(single @ single)
-    if statistic.classes and np.any(u):
-        found = class_groups(sums, gradient, statistic.classes)
+    if statistic.classes and np.any(u) and (found := class_groups(sums, gradient, statistic.classes)) is not None:
         variance, df = cluster_spread(u, found.sizes, squares=squares, answers=sums.answers, leverage=found.leverage)
         return ClusterVariance(variance, min(df, found.df))
     effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))
@@ -86,6 +85,8 @@ def groups_of(sums: Sums, statistic: SumStatistic) -> Groups:
     if not np.isfinite(gradient).all() or not np.any(beyond_hits):  # without a single hit no class counts for more than another
         return plain
     found = class_groups(sums, gradient, statistic.classes)
+    if found is None:
+        return plain
     return Groups(found.sizes[found.sizes > 0], min(plain.effective, found.worth))
 
 
@@ -280,7 +281,7 @@ class ClassGroups(NamedTuple):
     worth: float
 
 
-def class_groups(sums: Sums, gradient: FloatArray, classes: int) -> ClassGroups:
+def class_groups(sums: Sums, gradient: FloatArray, classes: int) -> ClassGroups | None:
     """What groups are worth for a statistic of margins [hits, truths, predictions of each class, n], of one system or of two side by side.
 
     Formula: in class k, group g has the effect e_gk = gradient . margins and the share a_gk of what the class is counted among: the
@@ -288,9 +289,12 @@ def class_groups(sums: Sums, gradient: FloatArray, classes: int) -> ClassGroups:
     degrees of freedom of its a. Its variance v_k is what was seen, sum e^2 / (1 - a), or what follows if rates of groups spread
     alike in every class. Worth and degrees of freedom of all are Satterthwaite's, (sum v)^2 / sum (v^2 / df), by whichever of the
     two leaves less; sizes, sum v a, and leverages, sum v a^2 / sum v a, are by the mean of both.
+    Undefined: no class is counted among anything (None), as in mcc and kappa where no prediction is a truth of any item.
     Assumes: independent groups. Reference: BellMcCaffrey2002; Satterthwaite1946; CarterSchnepelSteigerwald2017.
     """
     unit, kind, effect, term = _by_class(sums, gradient, classes)
+    if not len(term):
+        return None
     total = np.bincount(kind, weights=term)[kind]
     share = term / total
     effect = effect - share * np.bincount(kind, weights=effect)[kind]

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, in_short
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
 from steelyard.late_dataclass import dataclass
-from steelyard.options.option import check_choices, checked, documented, is_whole, not_offered
+from steelyard.options.option import LIMITS, MOST, check_choices, checked, documented, is_whole, not_offered, number
 from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
 from steelyard.questions.plan.expectations import Expectation, expect, probability
@@ -252,20 +252,19 @@ def _rule(known: Expectation, goal: dict[str, float], interval: str, level: floa
     f1 = known.metric.read_through is not None  # through J
     if f1 and interval == "wald":
         raise not_offered("interval", interval, known.metric.name, [m for m in METHODS if m != "wald"])
-    if isinstance(prior, bool) or not isinstance(prior, (int, float)) or not 0 < prior < math.inf:
-        raise UsageError("cannot use prior", got=repr(prior), need="a positive number", hint="0.5 is Jeffreys, 1 is uniform")
+    prior = number("prior", prior, above=0, hint=LIMITS["prior"].hint)
     bar = goal.get("threshold")
     if bar is not None:
         bar = known.metric.of_right(bar)
-    pair = (float(prior), float(prior) * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
+    pair = (prior, prior * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
     return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
 
 
 def _batch(batch: int | None) -> int:
     if batch is None:
         return BATCH
-    if isinstance(batch, bool) or not is_whole(batch) or batch.__index__() < 1:
-        raise UsageError("cannot use batch", got=repr(batch), need="a whole number of at least 1")
+    if isinstance(batch, bool) or not is_whole(batch) or not 1 <= batch.__index__() <= MOST:
+        raise UsageError("cannot use batch", got=in_short(batch), need="a whole number of at least 1")
     return batch.__index__()
 
 

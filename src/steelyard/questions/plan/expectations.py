@@ -8,12 +8,13 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.did_you_mean import either
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, in_short
 from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LabelMetric
 from steelyard.options.measure import settle
+from steelyard.options.option import MOST, is_truth_value
 from steelyard.results.signature import values_of
 
 
@@ -136,13 +137,13 @@ def harmonic(precision: float, recall: float) -> float:
 def probability(name: str, value: Any) -> float:
     """A number strictly between 0 and 1, or an error that says what to write."""
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
+        number = math.nan if is_truth_value(value) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 < number < 1:  # also catches NaN
         hint = f"write {number / 100:g}" if 2 <= number < 100 else "0.9 means 90%"
         need = "a number strictly between 0 and 1"
-        raise UsageError(f"The {name} must be {need}, not {value!r}.", got=repr(value), need=need, hint=hint)
+        raise UsageError(f"The {name} must be {need}, not {in_short(value)}.", got=in_short(value), need=need, hint=hint)
     return number
 
 
@@ -223,8 +224,8 @@ def _have(have: Any) -> tuple[int, int]:
         k, n = (int(part) for part in have if not isinstance(part, bool) and int(part) == part)
     except (TypeError, ValueError, OverflowError):
         k, n = -1, -1
-    if not 0 <= k <= n or n == 0:
-        raise UsageError("cannot use have", got=repr(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
+    if not 0 <= k <= n <= MOST or n == 0:
+        raise UsageError("cannot use have", got=in_short(have), need="(k, n), k of n relevant items, 0 <= k <= n", hint="45/50")
     return k, n
 
 
@@ -235,8 +236,8 @@ def _pair(name: str, pair: Any) -> tuple[float, float]:
         a = b = math.nan
     if not (0 < a < math.inf and 0 < b < math.inf):
         raise UsageError(
-            f"The {name} must be two positive numbers, a and b of a Beta distribution, not {pair!r}.",
-            got=repr(pair),
+            f"The {name} must be two positive numbers, a and b of a Beta distribution, not {in_short(pair)}.",
+            got=in_short(pair),
             need="two positive numbers, a and b of a Beta distribution",
             hint="45,5 is about 45 of 50",
         )

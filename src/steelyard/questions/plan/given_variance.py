@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, in_short
 from steelyard.infer.planning import power
 from steelyard.infer.planning.item_variance import share_deviation
-from steelyard.options.option import exactly_one, number, probability, whole
+from steelyard.options.option import MOST, exactly_one, number, probability, whole
 from steelyard.questions.plan.variance import ItemVariance
 
 SPREADS = ("sigma", "expected", "sd", "discordance", "churn", "pilot")
@@ -76,7 +76,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
     if options["ratio"] is not None:
         if options["n_reference"] is not None:
             raise UsageError("Give ratio or n_reference, not both.", got="ratio and n_reference", need="one of them")
-        more["ratio"] = number("ratio", options["ratio"], above=0)
+        more["ratio"] = number("ratio", options["ratio"], above=0, below=MOST)
     if options["repeats"] is not None:
         more["answers"] = tuple(whole("repeats", k) for k in _pair(options["repeats"], "repeats"))
     if options["within"] is not None:
@@ -100,7 +100,7 @@ def _refuse(options: Mapping[str, Any], kind: str, names: Sequence[str], kinds: 
 def _pair(value: Any, name: str) -> tuple[Any, Any]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) not in (1, 2):
-            raise UsageError(f"cannot use {name}", got=repr(value), need="one number, or one for each run")
+            raise UsageError(f"cannot use {name}", got=in_short(value), need="one number, or one for each run")
         return value[0], value[-1]
     return value, value
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence
+from steelyard.estimate.from_source import require_columns
 from steelyard.estimate.guard.source import within_unit
 from steelyard.estimate.opening import SystemItems, default_metric, paired
 from steelyard.estimate.pair_evidence import pair_evidence
@@ -49,9 +50,11 @@ def pilot_spread(
             need="one run, or two runs on the same items",
         )
     try:
-        read = [_run(one, columns, f"pilot {i + 1}", numeric=wanted is not None and wanted.numeric) for i, one in enumerate(runs)]
+        read = [_run(one, columns, f"pilot {i + 1}", wanted) for i, one in enumerate(runs)]
         found = _one(read[0], more, wanted) if len(read) == 1 else _two(read[0], read[1], more, theta, goal, wanted)
     except DataError as reason:  # their hints name options of other commands
+        if "ratio=ABOVE/BELOW" in reason.hint:
+            raise DataError(reason.what, got=reason.got, need=reason.need, hint="sums=ABOVE/BELOW") from reason
         if not any(word in reason.hint for word in ("unmatched=", "design=", "missing=")):
             raise
         raise DataError(reason.what, got=reason.got, need=reason.need, hint="fix the pilot, or give only one run") from reason
@@ -63,10 +66,12 @@ def _is_data(pilot: Sequence[Any]) -> bool:
     return bool(pilot) and isinstance(pilot[0], (Number, np.number, np.bool_, Mapping))
 
 
-def _run(data: Any, columns: Mapping[str, Any], place: str, *, numeric: bool = False) -> SystemItems:
+def _run(data: Any, columns: Mapping[str, Any], place: str, wanted: Metric | None) -> SystemItems:
     source = open_source(data, columns={role: value for role, value in columns.items() if value is not None})
+    if wanted is not None:
+        require_columns(source, [wanted])
     name = source.name or (os.path.basename(os.fspath(data)) if isinstance(data, (str, os.PathLike)) else place)
-    return SystemItems(name, source.items(numeric=numeric))
+    return SystemItems(name, source.items(numeric=wanted is not None and wanted.numeric))
 
 
 def _of_error(run: SystemItems, more: Mapping[str, Any], metric: Metric) -> ItemVariance:

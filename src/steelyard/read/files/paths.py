@@ -166,6 +166,8 @@ def regular(path: str) -> str:
         raise _not_found(path) from None
     except OSError as error:
         raise cannot_open(path, error) from None
+    except UnicodeEncodeError:
+        raise SourceError("cannot open the source", got=repr(path), need="a path") from None
     for is_kind, kind in _KINDS:
         if is_kind(mode):
             raise SourceError(
