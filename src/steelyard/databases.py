@@ -46,11 +46,12 @@ def secrets_of(settings: Mapping[str, str]) -> list[str]:
     return [settings["password"]] if settings.get("password") else []
 
 
-def connect_sqlite(path: str, mode: str, **options: Any) -> Any:
-    """A connection to a file: mode ro, rw or rwc. Transactions are begun by hand."""
+def connect_sqlite(path: str, mode: str, *, immutable: bool = False, **options: Any) -> Any:
+    """A connection to a file: mode ro, rw or rwc. Transactions are begun by hand. immutable: nobody writes to it, so nothing is locked."""
     import sqlite3
 
-    return sqlite3.connect(f"file:{quote(path)}?mode={mode}", uri=True, isolation_level=None, **options)
+    said = f"{mode}&immutable=1" if immutable else mode
+    return sqlite3.connect(f"file:{quote(path)}?mode={said}", uri=True, isolation_level=None, **options)
 
 
 def check_head(path: str, magic: bytes, offset: int, what: str, need: str) -> None:

@@ -62,6 +62,8 @@ def kept(session: Any, about: Sequence[Any], result: Any, sources: Sequence[Any]
             protocol=options.get("protocol"),
             directory=options["directory"],
             commit=_commit(here),
+            missing=options.get("missing"),
+            range=options.get("range"),
         )
     except SteelyardError as fault:
         return {"place": shown, "warning": f"the run was not stored in the history: {fault}"}

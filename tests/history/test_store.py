@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
+import os
 import re
 import shutil
 import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -371,6 +375,51 @@ def test_a_history_for_reading_only(sqlite_url: str) -> None:
         assert history.runs()[2] == 1
         with pytest.raises(SourceError, match=r"Cannot use the history sqlite:///.* expected a database that can be.*readonly"):
             history.append(verdict())
+
+
+@pytest.fixture
+def nobody() -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """A moment without the rights of root, whom no permission binds; who is not root has none to lay down."""
+
+    @contextlib.contextmanager
+    def bound() -> Iterator[None]:
+        before = os.geteuid()
+        if before == 0:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(before)
+
+    return bound
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@every("mode", ["", "?mode=ro"])
+def test_a_history_in_a_directory_that_is_read_only_is_read(
+    mode: str, nobody: Callable[[], contextlib.AbstractContextManager[None]]
+) -> None:
+    place = Path(tempfile.mkdtemp())  # not tmp_path, which nobody but its owner may enter
+    try:
+        url = f"sqlite:///{place}/runs.db"
+        with open_history(url) as history:
+            history.append(verdict(), items={"a": 1.0, "b": 0.0})
+        (place / "runs.db").chmod(0o444)
+        place.chmod(0o555)
+        with nobody(), open_history(f"{url}{mode}", create=False) as history:
+            (found,), _, total = history.runs()
+            assert (found.task, total, history.items(found.id)) == ("gsm8k", 1, {"a": 1.0, "b": 0.0})
+            with pytest.raises(SourceError, match=r"expected a database that can be written to, got.*readonly"):
+                history.append(verdict())
+        assert sorted(path.name for path in place.iterdir()) == ["runs.db"]
+        place.chmod(0o755)
+        (place / "runs.db-wal").write_bytes(b"what is in here alone would be left out")
+        place.chmod(0o555)
+        with nobody(), pytest.raises(SourceError, match="Cannot use the history"):
+            open_history(f"{url}{mode}", create=False)
+    finally:
+        place.chmod(0o755)
+        shutil.rmtree(place)
 
 
 def test_an_old_history_for_reading_only(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from steelyard.cli.command import CommandGroup, Given, refuse_given, verb_command
+from steelyard.cli.command import CommandGroup, Given, in_flags, refuse_given, verb_command
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options.history import DOES, OPTIONS, USED
 from steelyard.options.option import RUN_KEYWORDS, refuse_nowhere_to_keep
@@ -115,7 +115,7 @@ def write_table(path: Path, asked: dict[str, Any], quiet: bool) -> None:
 
 def about_run(given: Given) -> dict[str, Any]:
     """What the history asks of a run beside the answer: where its items are in the file, and how it was made."""
-    return {"columns": given.keywords(*RUN_KEYWORDS), **given.keywords("protocol")}
+    return {"columns": given.keywords(*RUN_KEYWORDS), **given.keywords("protocol", "missing", "range")}
 
 
 def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
@@ -126,7 +126,7 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     from steelyard.estimate.past.keeping import keep
 
     for warning in keep(result, history=given["history"], keep_answers=bool(given["keep_answers"]), **where, **facts):
-        click.echo(f"warning: {_plain(warning)}", err=True)
+        click.echo(f"warning: {_plain(in_flags(warning, given.context.command))}", err=True)
 
 
 def refuse_nowhere(given: Given) -> None:

@@ -25,6 +25,7 @@ class HistoryDatabase(Protocol):
 
     bytes_type: str
     shown: str
+    read_only: bool  # whoever asked for it, or because the file cannot be written to
     helped_by: tuple[str, ...]  # statements before a run is added, which change nothing but how fast it is found
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> Rows: ...
@@ -50,13 +51,34 @@ class SqliteHistory:
         path = os.fspath(address.path)
         _check_file(path, address.shown, create=create)
         mode = "ro" if address.read_only else "rwc" if create else "rw"
+        self.read_only = address.read_only
         self._con = self._guarded(lambda: connect_sqlite(path, mode, timeout=PATIENCE))
         try:
-            if not address.read_only:
+            if (address.read_only or not create) and not self._guarded(lambda: self._can_keep_log(path)):
+                self._con.close()
+                self._con = self._guarded(lambda: connect_sqlite(path, "ro", immutable=True, timeout=PATIENCE))
+                self.read_only = True
+            if not self.read_only:
                 self._guarded(self._write_ahead)
         except BaseException:
             self._con.close()
             raise
+
+    def _can_keep_log(self, path: str) -> bool:
+        """Whether SQLite can make what it needs beside a file that is only read. In a directory that is mounted read-only it cannot.
+
+        A file without a log has everything in itself and is then read as one that nobody writes to. With a log it is not: what is in the
+        log alone would be left out without a word, so SQLite's refusal stands.
+        """
+        import sqlite3
+
+        try:
+            self._con.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as fault:
+            if not any(sign in str(fault) for sign in ("readonly", "unable to open")) or os.path.exists(f"{path}-wal"):
+                raise
+            return False
+        return True
 
     def _write_ahead(self) -> None:
         """A log of its own, so that readers and writers do not wait for one another. The switch itself does not queue, so we do."""
@@ -126,6 +148,7 @@ class PostgresHistory:
     """A server. A connection that was lost is told, and made anew for the next question."""
 
     bytes_type = "BYTEA"
+    read_only = False
     helped_by: tuple[str, ...] = ()
 
     def __init__(self, address: Address) -> None:

@@ -203,7 +203,7 @@ class History:
         self.shown = address.shown
         self._place: HistoryDatabase = SqliteHistory(address, create=create) if address.path is not None else PostgresHistory(address)
         try:
-            self._prepare(writable=not address.read_only, create=create)
+            self._prepare(writable=not self._place.read_only, create=create)
         except BaseException:
             self._place.close()
             raise
@@ -252,7 +252,7 @@ class History:
                 f"The history {self.shown} has version {found}, which cannot be upgraded to {VERSION} in read-only mode.",
                 got=f"version {found}, which cannot be upgraded in read-only mode",
                 need=f"version {VERSION}",
-                hint="open it once without mode=ro",
+                hint="open it once where it can be written to, without mode=ro",
             )
 
     def _refuse_later(self, found: int) -> None:

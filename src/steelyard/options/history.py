@@ -196,7 +196,7 @@ KEEP = (
         )
         for name, said in {
             "sources": "What the result was read from: files, or tables in memory.  [default: the rows a run has written; else none]",
-            "parts": "Of a suite: for each verdict a mapping of its own sources, columns and protocol.  [default: no items]",
+            "parts": "Of a suite: for each verdict its own sources, columns, protocol, missing and range.  [default: no items]",
         }.items()
     ),
 )

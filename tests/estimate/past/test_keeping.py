@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sqlite3
 from collections.abc import Callable
@@ -14,6 +15,8 @@ import pytest
 import steelyard as sy
 from answers import Command, command
 from cases import every
+from steelyard.questions.history.keep import keep_once
+from steelyard.reference.config import find_config
 
 URL = "sqlite:///runs.db"
 ABOUT = {"task": "t", "model": "m"}
@@ -172,3 +175,90 @@ def test_a_dry_run_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
         sy.dry_run("task.toml", "python:models:one", repeat=2)
     with pytest.raises(sy.UsageError, match="Unknown argument 'dry_run' of dry_run"):
         sy.dry_run("task.toml", "python:models:one", dry_run=True)
+
+
+def scored(chance: random.Random, *, gaps: bool = False) -> list[dict[str, Any]]:
+    """Sixty scores of which lower is better; gaps: a third of the answers is missing."""
+    scores = [round(2 + i % 5 * 0.5 + chance.gauss(0, 0.05), 4) for i in range(60)]
+    return [{"id": f"q{i}", "score": None if gaps and i % 3 == 0 else score} for i, score in enumerate(scores)]
+
+
+def test_a_run_is_replayed_as_it_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(3)
+    sy.record(*[scored(chance) for _ in range(3)], **ABOUT, higher_is_better=False)
+    Path("suite.toml").write_text('[[checks]]\ntask = "t"\nmodel = "m"\nresult = "r.jsonl"\nmissing = "wrong"\nrange = [0, 10]\n')
+    verdicts = []
+    for night in range(6):
+        Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scored(chance, gaps=night >= 3)))
+        verdicts.append(sy.check_suite("suite.toml", history=URL).verdict)
+    assert verdicts == ["pass"] * 3 + ["regression"] * 3
+    assert sy.simulate_nights(URL, suite="suite.toml", false_alarms=[1]).budgets[0].alarms
+
+
+@every("by", ["check", "command", "record", "pytest"])
+def test_what_counted_as_wrong_is_kept_with_what_it_counted_as(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Command
+) -> None:
+    here = tmp_path / by
+    here.mkdir()
+    monkeypatch.chdir(here)
+    chance = random.Random(3)
+    gaps = scored(chance, gaps=True)
+    Path("gaps.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gaps))
+    judged: dict[str, Any] = {"missing": "wrong", "range": (0, 10)}
+    if by == "record":
+        sy.record("gaps.jsonl", **ABOUT, higher_is_better=False, history=URL, **judged)
+    else:
+        sy.record(scored(chance), **ABOUT, higher_is_better=False)
+    if by == "check":
+        sy.check("gaps.jsonl", **ABOUT, history=URL, **judged)
+    elif by == "command":
+        typed("check", "gaps.jsonl", *_flags(ABOUT), "--history", URL, "--missing", "wrong", "--range", "0", "10")
+    elif by == "pytest":
+        keep_once(
+            "0" * 32,
+            sy.check("gaps.jsonl", **ABOUT, **judged),
+            (URL, None),
+            find_config(here, None),
+            sources=["gaps.jsonl"],
+            columns={},
+            protocol=None,
+            directory=None,
+            commit=None,
+            **judged,
+        )
+    with sy.open_history(URL) as store:
+        (run,) = store.runs()[0]
+        assert store.items(run.id) == {row["id"]: 10.0 if row["score"] is None else row["score"] for row in gaps}
+
+
+def test_what_was_left_out_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(3)
+    sy.record(scored(chance), **ABOUT, higher_is_better=False)
+    sy.check(scored(chance, gaps=True), **ABOUT, missing="drop", unmatched="drop", history=URL)
+    with sy.open_history(URL) as store:
+        (run,) = store.runs()[0]
+        assert len(store.items(run.id) or {}) == 40
+
+
+def test_a_model_that_crashed_is_kept_as_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.syspath_prepend(tmp_path / "here")
+    Path("crashing.py").write_text("def one(prompt):\n    i = int(prompt.split()[2])\n    return 1 / 0 if i < 6 else str(i + 1)\n")
+    sy.run("task.toml", "python:crashing:one", name="m", output="o.jsonl", missing="wrong", max_error_rate=0.5, history=URL)
+    with sy.open_history(URL) as store:
+        (run,) = store.runs()[0]
+        assert store.items(run.id) == {f"q{i}": float(i >= 6) for i in range(60)}
+
+
+def test_the_warning_of_a_command_names_its_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Command) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"q{i}", "score": float(i % 4 > 0)} for i in range(40)]
+    Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sy.record(rows, **ABOUT, history=URL)
+    said = str(typed("check", "r.jsonl", *_flags(ABOUT), "--history", f"{URL}?mode=ro"))
+    assert "name another place with --history" in said
+    assert "history=" not in said

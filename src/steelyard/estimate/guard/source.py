@@ -35,7 +35,7 @@ from steelyard.reference.entry_schema import is_metric
 from steelyard.reference.lookup import ReferenceLocation, with_outcomes
 from steelyard.results.base import Warnings
 from steelyard.results.verdict import Verdict
-from steelyard.tally.design import take
+from steelyard.tally.design import COUNTABLE, settle_missing, take
 from steelyard.tally.sample import Sample
 
 FAR = 20  # times: percent are a hundred times fractions, ratings up to 10 are not
@@ -231,25 +231,39 @@ def metric_of(name: str, items: Items, ends: tuple[float, float] | None = None) 
     return metric
 
 
-def scores_by_item(sources: Sequence[Any], columns: Mapping[str, Any], name: str) -> dict[str, float] | None:
-    """One number per item, the mean over its repeats and over the sources; an item without an answer is left out of it.
+def scores_by_item(
+    sources: Sequence[Any],
+    columns: Mapping[str, Any],
+    name: str,
+    *,
+    missing: str = "error",
+    ends: tuple[float, float] | None = None,
+    higher_is_better: bool | None = None,
+) -> dict[str, float] | None:
+    """One number per item, the mean over its repeats and over the sources.
 
-    None where items have no ids, or no number of their own.
+    An item without an answer is left out of it, unless it counted as wrong: then it has what it counted as, by the range of the scores
+    (ends) and by the direction of the metric. None where items have no ids, or no number of their own.
     """
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}
     for source in sources:
         items = read_run(source, columns, name, Warnings()).items
-        if items.id is None or items.count is not None:
+        ids = items.id
+        if ids is None or items.count is not None:
             return None
-        values = item_values(items, metric_of(name, items))
+        metric = metric_of(name, items, ends)
+        if missing == "wrong":
+            up = None if higher_is_better is None else metric.scores_up(higher_is_better)
+            items = settle_missing(items, missing, ends=metric.range_of_scores(ends), higher_is_better=up, needed=COUNTABLE)[0]
+        values = item_values(items, metric)
         if values is None:
             return None
-        known = ~np.isnan(values) & (items.id.codes >= 0)
-        total = np.bincount(items.id.codes[known], weights=values[known], minlength=len(items.id.names))
-        times = np.bincount(items.id.codes[known], minlength=len(items.id.names))
+        known = ~np.isnan(values) & (ids.codes >= 0)
+        total = np.bincount(ids.codes[known], weights=values[known], minlength=len(ids.names))
+        times = np.bincount(ids.codes[known], minlength=len(ids.names))
         for code in np.flatnonzero(times):
-            id_ = items.id.names[int(code)]
+            id_ = ids.names[int(code)]
             sums[id_] = sums.get(id_, 0.0) + float(total[code])
             counts[id_] = counts.get(id_, 0) + int(times[code])
     return {id_: sums[id_] / counts[id_] for id_ in sums} or None

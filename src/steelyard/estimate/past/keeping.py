@@ -38,8 +38,13 @@ def add_runs(
     directory: str | os.PathLike[str] | None = None,
     parts: Sequence[Mapping[str, Any]] = (),
     keep_answers: bool = False,
+    missing: str | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
 ) -> tuple[list[PastRun], list[str]]:
-    """Add an answer to the history that is named, or configured: the runs that were added, and what there is to say."""
+    """Add an answer to the history that is named, or configured: the runs that were added, and what there is to say.
+
+    missing, range: how the answer was asked, so that an item that counted as wrong is kept with the score that it counted as.
+    """
     found = find_config(Path.cwd(), None if config is None else Path(config))
     place = history_place(history, found)
     if place is None:
@@ -47,7 +52,8 @@ def add_runs(
     results: list[Any] = list(result.verdicts) if isinstance(result, Suite) else [result]
     if isinstance(result, Evaluation):
         results = list(result.pairs)
-    read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol}] * len(results)
+    of_items = {"missing": missing, "range": range}
+    read_from = parts or [{"sources": sources, "columns": columns, "protocol": protocol, **of_items}] * len(results)
     facts: dict[str, Any] = {"by": who(), "commit": commit_of(Path.cwd())}
     warnings: list[str] = []
     added = []

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import SteelyardError
-from steelyard.estimate.guard.rule import settle_ratio
+from steelyard.estimate.guard.rule import is_better_higher, settle_ratio
 from steelyard.history.entries import moments
 from steelyard.history.store import MadeRun, made_run
 from steelyard.reference.changes import who
 from steelyard.reference.config import Config
-from steelyard.reference.run_notes import notes_of
+from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.base import Warnings
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.verdict import Recorded, Suite, Verdict
@@ -68,12 +68,13 @@ def own_facts(
 ) -> tuple[dict[str, Any], str | None]:
     """The items and the protocol of a result, as the history takes them; and why there are no items, if that is to be said.
 
-    part: where the result was read from; `own` in it is what this function gave before, so that nothing is read twice.
+    part: where the result was read from, and how it was judged where items were missing (`missing`, `range`); `own` in it is what this
+    function gave before, so that nothing is read twice.
     """
     if "own" in part:
         return part["own"]  # type: ignore[no-any-return]
     sources = sources_of(result, part["sources"])
-    items, why = _items(result, sources, part["columns"] or {}, config, directory)
+    items, why = _items(result, sources, part, config, directory)
     return {"items": items, "protocol": {**_noted(sources), **(part["protocol"] or {})}}, why
 
 
@@ -87,21 +88,30 @@ def sources_of(result: Any, sources: Sequence[Any]) -> Sequence[Any]:
 
 def _noted(sources: Sequence[Any]) -> dict[str, str]:
     """The protocol that a run of steelyard's own has noted."""
+    notes = _first_notes(sources)
+    return {} if notes is None else dict(notes.protocol)
+
+
+def _first_notes(sources: Sequence[Any]) -> RunNotes | None:
+    """What a run of steelyard's own has noted beside its rows."""
     try:
         notes = [notes_of(source) for source in sources]
     except SteelyardError:
-        return {}  # the check itself has said what is wrong with them
-    return dict(notes[0].protocol) if notes and notes[0] is not None else {}
+        return None  # the check itself has said what is wrong with them
+    return notes[0] if notes else None
 
 
 def _items(
     result: Any,
     sources: Sequence[Any],
-    columns: Mapping[str, Any],
+    part: Mapping[str, Any],
     config: Config,
     directory: str | os.PathLike[str] | None,
 ) -> tuple[dict[str, float] | None, str | None]:
-    """The scores of the run by item; None where they cannot be had again, with a sentence unless there never were any."""
+    """The scores of the run by item, as they were judged: what counted as wrong has the score that it counted as.
+
+    None where they cannot be had again, with a sentence unless there never were any.
+    """
     if not sources or not all(map(is_lasting, sources)):
         return None, None
     if (result.n or 0) > MOST_ITEMS:
@@ -109,14 +119,35 @@ def _items(
     from steelyard.estimate.guard.source import scores_by_item  # NumPy: only where there is something to read
 
     entry = on_record(result, config, directory)
+    columns = part["columns"] or {}
     try:
         ratio = None if entry is None else settle_ratio(columns.get("ratio"), entry[1], entry[0].defaults, Warnings())
-        scores = scores_by_item(sources, columns if ratio is None else {**columns, "ratio": ratio}, metric_name(result))
+        columns = columns if ratio is None else {**columns, "ratio": ratio}
+        scores = scores_by_item(sources, columns, metric_name(result), **_missing_items(result, sources, part, entry))
     except SteelyardError as fault:
         return None, f"the run is stored without its items: {fault}"
     if scores is None:
         return None, None
     return _hashed(scores) if config.ids == "hashed" or (entry is not None and keeps_hashes(*entry)) else scores, None
+
+
+def _missing_items(
+    result: Any, sources: Sequence[Any], part: Mapping[str, Any], entry: tuple[ReferenceLocation, Entry] | None
+) -> dict[str, Any]:
+    """What an item without an answer was worth when the run was judged: whether it counted, and the range and direction of the scores."""
+    missing = result.missing if isinstance(result, Evaluation) else part.get("missing")
+    if missing != "wrong":
+        return {}
+    notes = _first_notes(sources)
+    ends = part.get("range") or (None if notes is None else notes.range)
+    verdict = result.verdict if isinstance(result, Evaluation) else result
+    told: list[bool | None] = [verdict.higher_is_better] if isinstance(verdict, Verdict) else []
+    if entry is not None:
+        told += [entry[1].higher_is_better, entry[0].defaults.higher_is_better]
+    if notes is not None:
+        told.append(notes.rule.get("higher_is_better"))
+    up = next((bool(said) for said in told if said is not None), is_better_higher(metric_name(result)))
+    return {"missing": missing, "ends": None if ends is None else (float(ends[0]), float(ends[1])), "higher_is_better": up}
 
 
 def is_lasting(source: Any) -> bool:

@@ -181,6 +181,8 @@ def check(
         columns=columns,
         protocol=protocol,
         keep_answers=keep_answers,
+        missing=missing,
+        range=range,
     )
 
 

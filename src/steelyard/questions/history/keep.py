@@ -68,9 +68,12 @@ def keep_once(
     protocol: Mapping[str, str] | None,
     directory: str | os.PathLike[str] | None,
     commit: str | None,
+    missing: str | None = None,
+    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
 ) -> str | None:
     """Add a result under an id of its own, unless it is there already: a test that is run again finds the same. What there is to say."""
-    facts, why = own_facts(result, {"sources": sources, "columns": columns, "protocol": protocol}, config, directory)
+    part = {"sources": sources, "columns": columns, "protocol": protocol, "missing": missing, "range": range}
+    facts, why = own_facts(result, part, config, directory)
     with open_history(place[0], base=place[1]) as store:
         store.append_once(id_, as_kept(result, config, directory), by=who(), commit=commit, **facts)
     return why

@@ -186,7 +186,8 @@ def record(
     """
     if keep_answers:
         refuse_nowhere_to_keep(history)
-    read_from = {"sources": sources, "columns": columns, "protocol": protocol, "config": config, "directory": directory}
+    read_from: dict[str, Any] = {"sources": sources, "columns": columns, "protocol": protocol, "config": config, "directory": directory}
+    read_from |= {"missing": missing, "range": range}
     if not sources:
         raise UsageError("No run to record.", got="no source", need="at least one run")
     _refuse_twice(sources)
