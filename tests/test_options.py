@@ -232,3 +232,34 @@ def test_the_command_and_the_plugin_pass_through_the_same_check(monkeypatch: pyt
     monkeypatch.setattr(accuracy, "tell", lambda finding: None)  # this test has no finding of its own to report
     with pytest.raises(sy.UsageError, match="that is asked for here"):
         accuracy.judge(task="t", model="m", value=0.8, theta=0.02, directory="references")
+
+
+def test_a_class_without_labels_is_told_to_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    a, b, c = ([{"id": i, "score": float(i % k != 0)} for i in range(40)] for k in (3, 4, 5))
+    labelled = [{"id": i, "truth": "ab"[i % 2], "prediction": "a"} for i in range(40)]
+    asked = {
+        "measure": lambda **more: sy.measure(a, **more),
+        "compare": lambda **more: sy.compare(a, b, **more),
+        "rank": lambda **more: sy.rank(a, b, c, **more),
+        "record": lambda **more: sy.record(a, task="t", model="m", update=True, reason="again", **more),
+        "check": lambda **more: sy.check(b, task="t", model="m", **more),
+    }
+    for name, ask in asked.items():
+        said = [[words for words in ask(**more).warnings if words.startswith("positive was not used")] for more in ({}, {"positive": "x"})]
+        assert list(map(len, said)) == [0, 1], name
+    assert not any("positive" in words for words in sy.measure(labelled, metric="f1", positive="a").warnings)
+
+
+def test_a_rule_without_a_reference_is_told_to_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = [{"id": i, "q": str(i), "y": "1"} for i in range(20)]
+    task = {"task": {"name": "t", "data": data, "input": "{q}", "truth": "y", "scorer": "exact"}}
+    for against in (None, "none"):
+        found = sy.run(task, lambda _: "1", name="m", against=against, theta=0.1, margin=0.05, alpha=0.01)
+        unheard = [words.split()[0] for words in found.warnings if "not used: there is no reference to judge by" in words]
+        assert unheard == ["theta", "margin", "alpha"]
+    assert sy.run(task, lambda _: "1", name="m").warnings == ()
+    sy.run(task, lambda _: "1", name="m", output="run.jsonl")
+    sy.record("run.jsonl", task="t", model="m")
+    assert not any("not used" in words for words in sy.run(task, lambda _: "1", name="m", theta=0.1).warnings)

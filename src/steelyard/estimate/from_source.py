@@ -21,6 +21,7 @@ from steelyard.estimate.opening import (
     refuse_numeric_truth,
     refuse_unfinished,
     warn_disagreement,
+    warn_unheard_positive,
 )
 from steelyard.estimate.rows import (
     DEALT,
@@ -194,6 +195,7 @@ def measure_source(
     metrics = metrics if metrics is not None else default_metrics(source)
     if up is None and source.log is not None:
         up = next((told for metric in metrics if (told := own_direction([source.log], metric)) is not None), None)
+    warn_unheard_positive(settings.positive, warnings, labelled="truth" in source.roles)
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive), higher_is_better=up)
     if (found := measure_units(source, metrics, settings, warnings, asked=asked)) is not None:
         return found

@@ -74,6 +74,12 @@ def own_positive(logs: Sequence[Log | None], metrics: Sequence[Metric], positive
     return told.pop()
 
 
+def warn_unheard_positive(positive: Any, warnings: Warnings, *, labelled: bool) -> None:
+    """A class is named where no labels are read: said, not passed over."""
+    if positive is not None and not labelled:
+        warnings.add("positive was not used: no labels were read, and scores have no classes")
+
+
 def own_direction(logs: Sequence[Log | None], metric: Metric) -> bool | None:
     """Whether up is good, where the logs say that of a mean of scores; None: as the metric says."""
     told = {log.higher_is_better for log in logs if log is not None}

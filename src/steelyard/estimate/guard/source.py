@@ -18,7 +18,15 @@ from steelyard.estimate.guard.rule import GuardRule, settle_ratio
 from steelyard.estimate.guard.slice_request import OF_RUN, SliceRequest, refuse_slices
 from steelyard.estimate.guard.slices import with_slices
 from steelyard.estimate.guard.verdict import Guarded
-from steelyard.estimate.opening import SystemItems, hold_to_own, own_direction, own_positive, refuse_unfinished, warn_disagreement
+from steelyard.estimate.opening import (
+    SystemItems,
+    hold_to_own,
+    own_direction,
+    own_positive,
+    refuse_unfinished,
+    warn_disagreement,
+    warn_unheard_positive,
+)
 from steelyard.estimate.pair_evidence import scores_decide
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.estimate.strata_rows import refuse_alike
@@ -86,6 +94,7 @@ def guard_source(
     metric = metric_of(rule.metric, run.items, rule.range)
     if metric.right_or_wrong and run.items.score is not None and run.items.truth is not None:
         warn_disagreement(run.items, warnings)
+    warn_unheard_positive(rule.positive, warnings, labelled=run.items.truth is not None)
     rule = replace(rule, positive=own_positive([run.log], [metric], rule.positive))
     if recorded is not None:
         past = SystemItems("reference", outcomes.to_items(recorded))

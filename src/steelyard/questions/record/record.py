@@ -24,6 +24,7 @@ from steelyard.estimate.opening import (
     own_positive,
     refuse_unfinished,
     warn_disagreement,
+    warn_unheard_positive,
 )
 from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong, scores_decide
 from steelyard.estimate.rows import rows_of_sample
@@ -222,6 +223,7 @@ def record(
     if metric is None:
         hold_to_own(logs, request.metric)
     about_what = metric_of(request.metric, runs[0].items) if request.metric is not None else default_metric(runs)
+    warn_unheard_positive(request.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
     request = replace(request, positive=own_positive(logs, [about_what], request.positive))
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
         noted = False

@@ -57,6 +57,7 @@ def answered(
 ) -> Evaluation:
     """The answer. Rows are written first: what was paid for is kept, whatever becomes of the question."""
     warnings = [*session.prepared.warnings, *(said for model in session.models for said in getattr(model, "warnings", ()))]
+    warnings += _unheard(session)
     summaries = [AnswerSummary.of(rows, price) for rows, price in zip(session.rows, session.options.price, strict=True)]
     failed = sum(each.errors for each in summaries)
     silent = [each.n > 0 and each.errors == each.n for each in summaries]  # models without an answer: there is nothing to judge them by
@@ -424,6 +425,14 @@ def _conclusion(session: RunSession, verdict: Verdict | None) -> str:
         why = "run with against none" if session.against == NOBODY else f"no reference for {session.names[0]!r}"
         return f"Asked {used:,} items. No verdict: {why}."
     return f"Asked {used:,} items."
+
+
+def _unheard(session: RunSession) -> Iterator[str]:
+    """What was given for a verdict, where one model is only measured."""
+    if session.baseline is None and len(session.models) == 1:
+        for name, value in session.options.rule.items():
+            if value is not None:
+                yield f"{name} was not used: there is no reference to judge by"
 
 
 def _sign(session: RunSession) -> str:
