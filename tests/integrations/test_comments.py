@@ -352,6 +352,12 @@ def test_rate_limits_that_follow_one_another_end(github: Service, clock: Clock) 
     assert len(github.asked) <= 121
 
 
+def test_one_second_is_no_seconds(github: Service, clock: Clock) -> None:
+    github.script.append(lambda request: request.answer(429, {"message": "limit"}, {"Retry-After": "1"}))
+    with pytest.raises(SourceError, match=r"for another 1 second\."):
+        write(github, clock=clock)
+
+
 def test_a_403_without_a_limit_is_not_waited_for(github: Service, clock: Clock) -> None:
     github.script.append(lambda request: request.answer(403, {"message": "no"}, {"X-RateLimit-Remaining": "4999"}))
     with pytest.raises(Refused, match="no"):

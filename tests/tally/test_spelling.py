@@ -72,3 +72,33 @@ def test_whole_numbers_of_many_digits_are_labels_of_their_own() -> None:
     long = ["9007199254740992", "9007199254740993", "123456789012345678901", "123456789012345678902"]
     assert same_number([*long, "9007199254740992.0", "1e400", "1e500"]) == [("9007199254740992", "9007199254740992.0")]
     assert sy.measure(long, long, metric="accuracy").row.n == 4
+
+
+def sliced(column: str, *values: str, wrong: int = 3) -> list[dict[str, Any]]:
+    return [{"id": f"q{i}", "score": float(i % wrong > 0), column: values[i % len(values)]} for i in range(60)]
+
+
+@every(
+    ("values", "said"),
+    [
+        (("\u00e9", "e\u0301"), "1 value of 'lang' differs from another only by case, blanks or Unicode form"),
+        (("de", "DE", "fr"), "1 value of 'lang' differs from another only by case"),
+        (("1", "1.0", "01", "2"), "2 values of 'lang' are the same number as another, such as '01' and '1'"),
+        (("1", "10", "2"), None),
+    ],
+)
+def test_slices_that_look_alike_are_told(
+    values: tuple[str, ...], said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, other, third = (sliced("lang", *values, wrong=wrong) for wrong in (3, 4, 5))
+    task = f"t{len(list(tmp_path.rglob('*.yaml')))}"
+    record(one, task=task, model="m", by="lang")
+    for found in (
+        measure(one, by="lang"),
+        compare(one, other, by="lang"),
+        sy.rank(one, other, third, by="lang"),
+        sy.check(other, task=task, model="m", by="lang"),
+    ):
+        told = [words for words in found.warnings if "slices of their own" in words]
+        assert [words[: len(said or "")] for words in told] == ([] if said is None else [said])

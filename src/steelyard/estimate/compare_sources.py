@@ -49,7 +49,7 @@ from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.counts import OF_OUTCOMES
 from steelyard.tally.design import take
 from steelyard.tally.pairs import Pairs, settle_pairing
-from steelyard.tally.spelling import label_order
+from steelyard.tally.spelling import label_order, told_of_look_alike_slices
 
 SYSTEMS = ("model", "prompt")  # what tells two systems of one log apart; a task or a score is another question
 
@@ -382,7 +382,9 @@ def _slices(
         labels = pairs.baseline.slices[column]
         parts: list[ComparedSlice] = []
         tasks: list[Pairs] = []
-        for value in label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0):
+        values = label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0)
+        warnings.extend(told_of_look_alike_slices(column, values))
+        for value in values:
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])
             own = Warnings()

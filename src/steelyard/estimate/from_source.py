@@ -53,7 +53,7 @@ from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
 from steelyard.tally.design import from_codes, present, take
 from steelyard.tally.rounding import rounding
 from steelyard.tally.sample import Sample, refuse_beyond
-from steelyard.tally.spelling import label_order, told_of_look_alikes
+from steelyard.tally.spelling import label_order, told_of_look_alike_slices, told_of_look_alikes
 from steelyard.tally.sums import Sums
 
 
@@ -226,7 +226,7 @@ def measure_source(
         rows, table = _measured(sample, metrics, settings, warnings)
         if sample.binary_scores:
             warn_disagreement(sample.items, warnings)
-        slices = _slices(sample, metrics, settings, source.by)
+        slices = _slices(sample, metrics, settings, source.by, warnings)
         n, facts = sample.n, _facts(sample)
     rows = tuple(finish(row) for row in rows)
     roles = {role: name for role, name in source.roles.items() if role in _used(metrics, source)}
@@ -386,7 +386,9 @@ def _measured(
     return rows, table if sample.design.plain and sample.items.stratum is None else None
 
 
-def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...]) -> tuple[MeasuredSlice, ...]:
+def _slices(
+    sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions, by: tuple[str, ...], warnings: Warnings
+) -> tuple[MeasuredSlice, ...]:
     """One measurement per value of each slice column, over the classes of the whole."""
     out: list[MeasuredSlice] = []
     if not by:
@@ -395,6 +397,7 @@ def _slices(sample: Sample, metrics: Sequence[Metric], settings: MeasureOptions,
     for column in by:
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
         values = {names[i] if i >= 0 else "(missing)": codes == i for i in np.unique(codes)}
+        warnings.extend(told_of_look_alike_slices(column, label_order(values)))
         for value in label_order(values):
             own = Warnings()
             part = Sample(take(sample.items, values[value]), settings, own, labels)

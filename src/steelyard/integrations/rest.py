@@ -264,7 +264,14 @@ def _port(url: SplitResult) -> int:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 120 else f"{math.ceil(seconds / 60):,} minutes"
+    """A wait as one says it.
+
+    >>> _duration(1.0), _duration(90), _duration(3601)
+    ('1 second', '90 seconds', '61 minutes')
+    """
+    if seconds >= 120:
+        return f"{math.ceil(seconds / 60):,} minutes"
+    return f"{seconds:.0f} second{'' if round(seconds) == 1 else 's'}"
 
 
 def said_in(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Ids that look alike: equal but for case, blanks or Unicode form. They stay different items; that they are is said and shown."""
+"""Ids and slices that look alike: equal but for case, blanks or Unicode form. They stay different; that they are is said and shown."""
 
 from __future__ import annotations
 
@@ -146,3 +146,22 @@ def told_of_look_alikes(names: Sequence[str]) -> list[str]:
     many = "1 id differs" if count == 1 else f"{count} ids differ"
     pair = f"{visible(one)} and {visible(other)}"
     return [f"{many} from another only by case, blanks or Unicode form, such as {pair}: they count as different items"]
+
+
+def told_of_look_alike_slices(column: str, values: Iterable[str]) -> list[str]:
+    """A sentence where some values of a slice column look alike, and one where they are one number: each is a slice, and a small one.
+
+    >>> told_of_look_alike_slices("level", ["1", "1.0", "2"])
+    ["1 value of 'level' is the same number as another, such as '1' and '1.0': they are slices of their own"]
+    """
+    names = list(values)
+    said = []
+    if (found := look_alikes(names)) is not None:
+        count, (one, other) = found
+        many = f"1 value of {column!r} differs" if count == 1 else f"{count} values of {column!r} differ"
+        said.append(f"{many} from another only by case, blanks or Unicode form, such as {visible(one)} and {visible(other)}")
+    if numbers := same_number(names):
+        count = sum(len(group) - 1 for group in numbers)
+        many = f"1 value of {column!r} is" if count == 1 else f"{count} values of {column!r} are"
+        said.append(f"{many} the same number as another, such as {visible(numbers[0][0])} and {visible(numbers[0][1])}")
+    return [f"{each}: they are slices of their own" for each in said]

@@ -102,6 +102,12 @@ def test_a_healthy_suite_passes_with_few_calls(place: Path, model: Callable[...,
     assert not list(Path().glob("*.journal"))
 
 
+def test_a_suite_of_one_task_speaks_of_one(place: Path, model: Callable[..., Any]) -> None:
+    model()
+    found = sy.run_suite(suite(tasks=TASKS[:1]), until="decided")
+    assert found.conclusion.startswith("The only task rules out a drop of its theta")
+
+
 def test_one_task_that_dropped_is_named_and_ends_it(place: Path, model: Callable[..., Any]) -> None:
     asked = model(beta=4).calls
     found = sy.run_suite(suite(), until="decided")

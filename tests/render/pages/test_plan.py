@@ -250,6 +250,9 @@ def test_facts_of_each_goal() -> None:
         "assurance": ("0.8", "chance that so many are enough"),
         "expected": ("132.5", "labels on average, when labelling stops as soon as it is enough"),
     }
+    early = "labels on average, when labelling stops as soon as it is enough (looking after every {})"
+    for batch, words in ((10, "10 items"), (1, "item")):
+        assert fact(replace(WIDTH, details=replace(WIDTH.details, batch=batch)))["expected"] == ("132.5", early.format(words))
     assert fact(TRAIN) == {"training items": ("5,200", "")}
     assert fact(RULE_OUT)["theta"] == ("0.01", "smallest drop ruled out with power 0.8")
     assert fact(RULE_OUT)["power"] == ("0.8", "chance of ruling theta out when nothing changed")

@@ -452,7 +452,8 @@ def _conclusion(suite: SuiteSession, outcome: str, facts: Mapping[str, Any]) -> 
         worse = ways.pop() if len(ways) == 1 else "loss"
         levels = {task.watch.plan.beta for task in suite.tasks}
         level = f"level {1 - levels.pop():g}" if len(levels) == 1 else "level 1 - beta"
-        return f"Every one of {many} tasks rules out a {worse} of its theta, at {level}. Decided after {calls}."
+        whole = "The only task" if many == 1 else f"Every one of {many} tasks"
+        return f"{whole} rules out a {worse} of its theta, at {level}. Decided after {calls}."
     beyond = [f"in {task.name} {task.watch.outside.words}" for task in suite.tasks if task.watch.outside is not None]
     out = [task.name for task in suite.tasks if task.watch.outside is None and task.watch.rule.decision != "pass"]
     if out:

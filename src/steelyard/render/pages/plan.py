@@ -121,6 +121,8 @@ def facts(plan: Plan) -> list[Fact]:
         out.append(("assurance", figure(plan.assurance), "chance that so many are enough"))
     if plan.expected_n is not None:
         early = "labels on average, when labelling stops as soon as it is enough"
+        if (batch := plan.details.get("batch")) is not None:
+            early += " (looking after every item)" if batch == 1 else f" (looking after every {batch:,} items)"
         if plan.goal == "designs":
             early = "items on average, when stopping early and nothing changed"
         elif plan.details.get("stopped_coverage") is not None:
