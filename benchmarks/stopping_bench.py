@@ -1,4 +1,4 @@
-"""Model calls: what stopping early asks for, against the seed's n = 3.09 / theta^2, by simulation; both errors kept in the same runs."""
+"""Model calls: what stopping early asks for, against the usual n = 3.09 / theta^2, by simulation; both errors kept in the same runs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def suites(runs: int) -> Iterator[Row]:
 
 
 def beside_statgate(runs: int) -> Iterator[Row | Unmeasured]:
-    """statgate's mixture SPRT, its own class, half-way between no drop and theta, where it decides both; at most the seed's items."""
+    """statgate's mixture SPRT, its own class, half-way between no drop and theta, where it decides both; at most as many items as that."""
     if find_spec("statgate") is None:
         yield Unmeasured((), "statgate is not installed (extra `bench`)")
         return

@@ -83,7 +83,7 @@ def test_the_numbers_of_the_issue(steelyard: Command, words: str, estimate: floa
     assert answer.row["interval"]["method"] == method
 
 
-# ---- the keys of the contract ----------------------------------------------------------------------------------------
+# ---- the promised keys ----------------------------------------------------------------------------------------
 
 
 def test_json_has_the_keys_of_the_contract(steelyard: Command, pets: Path) -> None:

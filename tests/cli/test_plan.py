@@ -1,4 +1,4 @@
-"""`steelyard plan` at the command line: the contract's keys, every format, narrow and plain terminals, what is refused, what is loaded."""
+"""`steelyard plan` at the command line: the promised keys, every format, narrow and plain terminals, what is refused, what is loaded."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     return Desk(tmp_path, capsys)
 
 
-# ---- the contract ------------------------------------------------------------------------------------------------------------
+# ---- the promised keys ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ASKED)

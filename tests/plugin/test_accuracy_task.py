@@ -182,7 +182,7 @@ def test_a_regression_is_an_assertion_with_the_report() -> None:
 
 
 def test_a_class_gives_what_the_entry_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seed's rule: threshold = reference + z_alpha sqrt(2 sigma^2 / n); equality passes."""
+    """The rule of accuracy suites: threshold = reference + z_alpha sqrt(2 sigma^2 / n); equality passes."""
     monkeypatch.setattr(Evaluated, "SIGMA", 50.0)
     monkeypatch.setattr(Evaluated, "ALPHA", 0.01)
     monkeypatch.setattr(Evaluated, "NUM_SAMPLES", N)

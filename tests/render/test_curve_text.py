@@ -21,7 +21,7 @@ HOSTILE = ["<script>alert(1)</script>", "\x1b[31mred", "a\u202egnp", "two\nlines
 
 
 def falling(**other: object) -> Curve:
-    """Theta against n for sigma 50, alpha .05, power .8: the guard of the seed."""
+    """Theta against n for sigma 50, alpha .05, power .8: the guard of an accuracy suite."""
     x = tuple(100 * 10 ** (i / 20) for i in range(61))
     given: dict[str, object] = {"x_label": "n", "y_label": "theta", "x": x, "y": tuple(2.486475 * math.sqrt(5000 / n) for n in x), **other}
     return Curve(**given)  # type: ignore[arg-type]

@@ -139,8 +139,7 @@ class Metric:
     def averaged(self, average: str, text: str) -> Self:
         """The same with an average over classes; refused where there are none. text: as it was written."""
         if not self.of_class:
-            got = f"{self.base} has no classes to average"
-            raise UsageError(f"cannot use the metric {text!r}", got=got, need=self.base, hint=f"write {self.base}")
+            raise UsageError(f"{self.base} has no classes to average.", got=repr(text), need=self.base, hint=f"write {self.base}")
         return replace(self, average=average)
 
     def with_number(self, digits: str, text: str) -> Self:

@@ -45,8 +45,10 @@ OPTIONS = (
         switch=True,
         help="Direction of the metric.  [default: the reference's or the metric's]",
     ),
-    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
-    Option(name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: 0.2]"),
+    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"),
+    Option(
+        name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: the reference's, or 0.2]"
+    ),
     Option(name="sigma", type=float, help="Standard deviation of one item's score, if the reference is a single number."),
     Option(
         name="theta",
@@ -55,7 +57,9 @@ OPTIONS = (
         metavar="DROP",
         help="Smallest drop that matters; a pass has to rule it out. 1% is 1% of the reference.",
     ),
-    Option(name="margin", kind="drop", metavar="DROP", help="Drop to tolerate; 5% is 5% of the reference.  [default: 0]"),
+    Option(
+        name="margin", kind="drop", metavar="DROP", help="Drop to tolerate; 5% is 5% of the reference.  [default: the reference's, or 0]"
+    ),
     Option(
         name="recovery",
         type=float,

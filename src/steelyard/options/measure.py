@@ -132,7 +132,7 @@ def settle(
     seed: int | None = SEED.default,
     prior: float = PRIOR.default,
     prior_scale: float | None = None,
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     positive: object = None,
     labels: Sequence[object] | None = None,
     absent: str | None = None,

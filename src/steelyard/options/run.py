@@ -82,9 +82,13 @@ OPTIONS = (
     DIRECTORY,
     Option(name="until", metavar="WHEN", help="When to stop: decided, width=X or n=N.  [default: after all items]"),
     Option(name="theta", type=float, help="Smallest drop that matters; --until decided stops once it is found or ruled out."),
-    Option(name="margin", type=float, help="Drop to tolerate.  [default: 0]"),
-    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
-    Option(name="beta", type=float, help="Miss rate for a drop of theta; a pass rules it out at level 1 - beta.  [default: 0.2]"),
+    Option(name="margin", type=float, help="Drop to tolerate.  [default: the reference's, or 0]"),
+    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"),
+    Option(
+        name="beta",
+        type=float,
+        help="Miss rate for a drop of theta; a pass rules it out at level 1 - beta.  [default: the reference's, or 0.2]",
+    ),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of theta and margin."),
     Option(
         name="stopping",

@@ -232,3 +232,9 @@ def test_an_error_is_an_accuracy_seen_from_below() -> None:
     error, accuracy = plan_estimate(metric="error", expected=0.05, threshold=0.1), plan_estimate(expected=0.95, threshold=0.9)
     assert (error.n_first, error.n_stable) == (accuracy.n_first, accuracy.n_stable)
     assert "below 0.1" in error.conclusion
+
+
+def test_the_worst_case_of_a_class_is_certain_of_its_relevant_items() -> None:
+    """Whatever the metric turns out to be, so many items that it counts are enough; of a share of all labels nobody can be certain."""
+    assert sy.plan_estimate(metric="f1", width=0.05).assurance == 1.0
+    assert sy.plan_estimate(metric="recall", width=0.1, prevalence=0.2).assurance == 0.8

@@ -549,6 +549,10 @@ def _changed_items(series: PairedSeries, guard: GuardRule) -> tuple[ChangedItem,
 
 def _claim(rule: StoppingRule, plan: StoppingPlan) -> str:
     what = "items" if plan.groups is None else "groups"
-    shared = "" if plan.record is None else "; alpha holds on average over records: runs that are checked against one record share its luck"
+    shared = (
+        ""
+        if plan.record is None
+        else "; alpha is an average over references: all runs checked against one lucky reference are affected alike"
+    )
     held = f"they are for new {what} of this kind, asked in random order{shared}"
     return f"estimate, bounds and p are adjusted for stopping ({rule.name}); {held}"

@@ -170,6 +170,8 @@ def waived_now(guard: SuiteCheck, today: datetime.date | None = None) -> bool:
 def _read(file: Path) -> dict[str, Any]:
     try:
         plain = tomllib.loads(file.read_bytes().decode("utf-8"))
+    except FileNotFoundError as fault:
+        raise SourceError(f"No suite file {str(file)!r}.", got="no such file", need="a TOML file") from fault
     except OSError as fault:
         raise SourceError(f"cannot read the suite {str(file)!r}", got=fault.strerror or str(fault), need="a TOML file") from fault
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:

@@ -32,7 +32,7 @@ class Predictions:
         rows: Iterable[Mapping[str, Any]],
         *,
         name: str,
-        id: str | None = None,  # noqa: A002  the word of the contract
+        id: str | None = None,  # noqa: A002  the word that users know
         prediction: str | None = None,
         repeat: str | None = None,
     ) -> None:

@@ -122,7 +122,7 @@ def compare(
     seed: int | None = 0,
     prior: float = 0.5,
     prior_scale: float | None = None,
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     higher_is_better: bool | None = None,
     absent: str | None = None,
     ratio: str | Sequence[str] | None = None,
@@ -168,7 +168,7 @@ def rank(
     seed: int | None = 0,
     prior: float = 0.5,
     prior_scale: float | None = None,
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     higher_is_better: bool | None = None,
     absent: str | None = None,
     ratio: str | Sequence[str] | None = None,
@@ -257,7 +257,7 @@ def _compared(
     seed: int | None,
     prior: float,
     prior_scale: float | None,
-    range: Sequence[float] | None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None,  # noqa: A002  the word that users know
     higher_is_better: bool | None,
     absent: str | None,
     ratio: str | Sequence[str] | None = None,

@@ -54,7 +54,7 @@ def check(
     recovery: float | None = None,
     num_samples: int | None = None,
     target: str = "items",
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     unmatched: str = "error",
     missing: str = "error",
     protocol: Mapping[str, str] | None = None,

@@ -40,7 +40,7 @@ def measure(
     draws: int = 10_000,
     seed: int | None = 0,
     prior: float = 0.5,
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     absent: str | None = None,
     missing: str = "error",
     higher_is_better: bool | None = None,

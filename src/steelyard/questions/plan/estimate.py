@@ -310,7 +310,7 @@ def _plan(wanted: PrecisionQuestion, *, batch_given: bool, pilot: Any) -> Plan:
         n_first=first,
         n_stable=stable,
         labels=labels,
-        assurance=1.0 if worst and known.relevant == 1.0 else wanted.target,
+        assurance=1.0 if worst and known.relevant in (None, 1.0) else wanted.target,  # of a share of the labels the number varies
         expected_n=details.get("expected_labels"),
         conclusion=words.conclude(rule, known, wanted.bound, stable, labels, None if worst else achieved),
         assumed=words.assume(rule, known),

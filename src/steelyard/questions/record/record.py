@@ -170,7 +170,7 @@ def record(
     alpha: float | None = None,
     beta: float | None = None,
     sigma: float | None = None,
-    range: Sequence[float] | None = None,  # noqa: A002  the contract's word
+    range: Sequence[float] | None = None,  # noqa: A002  the word that users know
     by: str | Sequence[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     history: str | None = None,

@@ -241,8 +241,8 @@ def _alarms(r: Drift) -> list[tuple[str, str]]:
     if r.alarms is None or not r.alarms.checks:
         return []
     a = r.alarms
-    many = f"{a.regressions:,} of {a.checks:,} checks called a regression"
-    return [("guard", f"{many}; were all of them healthy, {a.expected:.3g} or fewer would be expected")]
+    many = f"{a.regressions:,} of {a.checks:,} checks found a regression"
+    return [("guard", f"{many}; if all runs were healthy, at most {a.expected:.3g} would be expected")]
 
 
 def _flaky(r: Drift) -> list[tuple[str, str]]:
