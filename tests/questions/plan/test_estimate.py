@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import steelyard as sy
 from cases import every, seldom
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.planning.precision_goal import METHODS
