@@ -19,6 +19,7 @@ Either way `what`, `got`, `need` and `hint` are kept on the exception, for progr
 from __future__ import annotations
 
 import math
+import os
 import re
 
 from steelyard.late_pattern import late_pattern
@@ -27,6 +28,10 @@ from steelyard.late_pattern import late_pattern
 _LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/'\"]+@", re.IGNORECASE)
 _PARAMETER = late_pattern(r"cannot use ([a-z][a-z_.]*=?)")
 _PROOF = late_pattern(r"([?&][\w.%-]*(?:key|token|sig|secret|passw|credential|auth)[\w.%-]*=)[^\s&'\"]+", re.IGNORECASE)
+
+_QUOTED = late_pattern(r"""(?<!\w)(['"])((?:(?!\1).)*)\1(?!\w)""", re.DOTALL)  # not the apostrophe of a genitive
+LONGEST = 80  # letters of a value that somebody gave and that a message repeats
+LONGEST_PATH = 400  # a path, an address or a command to type is of no use without its end
 
 
 class SteelyardError(ValueError):
@@ -39,7 +44,8 @@ class SteelyardError(ValueError):
     """
 
     def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
-        self.what, self.got, self.need, self.hint = map(_without_login, (what, got, need, hint))
+        self.what, self.got, self.need = (_quoted_in_short(_without_login(part)) for part in (what, got, need))
+        self.hint = _quoted_in_short(_without_login(hint), LONGEST_PATH)
         super().__init__(f"{self.sentence} {_advice(self.hint)}" if hint else self.sentence)
 
     @property
@@ -72,6 +78,23 @@ def _without_login(text: str) -> str:
     if "@" in text:
         text = _LOGIN.sub(r"\1***@", text)
     return _PROOF.sub(r"\1***", text) if "=" in text and ("?" in text or "&" in text) else text
+
+
+def _quoted_in_short(text: str, most: int = LONGEST) -> str:
+    """A message in which no value in quotes is longer than anybody reads, or breaks the line.
+
+    >>> _quoted_in_short("the run's model is '" + 100 * "x" + "', not 'a" + chr(10) + "b'") == (
+    ...     "the run's model is '" + 77 * "x" + "...', not 'a" + chr(92) + "nb'"
+    ... )
+    True
+    """
+
+    def shortened(found: re.Match[str]) -> str:
+        longest = LONGEST_PATH if "/" in found[2] or os.sep in found[2] else most
+        value = found[2].replace("\r", "\\r").replace("\n", "\\n")
+        return f"{found[1]}{value if len(value) <= longest else f'{value[: longest - 3]}...'}{found[1]}"
+
+    return _QUOTED.sub(shortened, text) if len(text) > LONGEST or "\n" in text or "\r" in text else text
 
 
 def in_short(value: object, most: int = 60) -> str:
