@@ -68,6 +68,7 @@ def compare_units(
             f"{metric.name} is too large to compare: {first:.3g} and {second:.3g}.",
             got=f"{first:.3g} and {second:.3g}",
             need=f"numbers of at most {LARGEST:g}",
+            hint="metric='ratio' compares its logarithm" if metric.of_ratio and metric.read_through is not None else "",
         )
     spread = or_none(lambda: infer_sums.spread(tally, difference))
     error, df = (None, None) if spread is None else (math.sqrt(spread[0]), spread[1])

@@ -503,3 +503,9 @@ def test_a_pilot_without_the_columns_of_its_metric_is_refused(metric: str, hint:
 def test_half_a_character_names_no_pilot() -> None:
     with pytest.raises(SourceError, match="expected a path"):
         sy.plan_estimate(metric="accuracy", expected=0.9, width=0.1, pilot="\ud800")
+
+
+@every("value", [True, np.True_, 1e308, -1, math.nan])
+def test_a_ratio_of_sizes_is_a_number_that_sizes_can_have(value: Any) -> None:
+    with pytest.raises(UsageError, match=r"^ratio must be a number above 0 and below 1e"):
+        sy.plan_detect(sigma=50, theta=3, ratio=value)
