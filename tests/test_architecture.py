@@ -22,10 +22,10 @@ MODULES = sorted(path for path in SRC.rglob("*.py"))
 LEVEL = {
     "late_dataclass": -1,
     "late_pattern": -1,
+    "redaction": -1,
     "version": 0,
     "items": 0,
     "errors": 0,
-    "redaction": 0,
     "did_you_mean": 0,
     "options": 2,
     "outputs": 1,

@@ -23,6 +23,7 @@ import os
 import re
 
 from steelyard.late_pattern import late_pattern
+from steelyard.redaction import redact, shortened
 
 # Who may open an address and what proves it, wherever somebody's mistake repeats the address: an error goes into logs of CI.
 _LOGIN = late_pattern(r"\b([a-z][a-z0-9+.-]*:/{1,3}|(?:postgres(?:ql)?|mysql|mariadb):)[^\s/'\"]+@", re.IGNORECASE)
@@ -44,8 +45,8 @@ class SteelyardError(ValueError):
     """
 
     def __init__(self, what: str, *, got: str = "", need: str = "", hint: str = "") -> None:
-        self.what, self.got, self.need = (_quoted_in_short(_without_login(part)) for part in (what, got, need))
-        self.hint = _quoted_in_short(_without_login(hint), LONGEST_PATH)
+        self.what, self.got, self.need = (_quoted_in_short(_without_secrets(part)) for part in (what, got, need))
+        self.hint = _quoted_in_short(_without_secrets(hint), LONGEST_PATH)
         super().__init__(f"{self.sentence} {_advice(self.hint)}" if hint else self.sentence)
 
     @property
@@ -69,15 +70,15 @@ def _advice(hint: str) -> str:
     return f"D{hint[1:]}" if hint.startswith("did you mean ") else f"Hint: {hint}"
 
 
-def _without_login(text: str) -> str:
-    """A message without the password and the signature of an address.
+def _without_secrets(text: str) -> str:
+    """A message without the password and the signature of an address, and without keys: before it is cut, since half a key is not found.
 
-    >>> _without_login("'https://bob:hunter2@host/x.csv?X-Amz-Signature=0123&part=2' is an address")
+    >>> _without_secrets("'https://bob:hunter2@host/x.csv?X-Amz-Signature=0123&part=2' is an address")
     "'https://***@host/x.csv?X-Amz-Signature=***&part=2' is an address"
     """
     if "@" in text:
         text = _LOGIN.sub(r"\1***@", text)
-    return _PROOF.sub(r"\1***", text) if "=" in text and ("?" in text or "&" in text) else text
+    return redact(_PROOF.sub(r"\1***", text) if "=" in text and ("?" in text or "&" in text) else text)
 
 
 def _quoted_in_short(text: str, most: int = LONGEST) -> str:
@@ -89,12 +90,12 @@ def _quoted_in_short(text: str, most: int = LONGEST) -> str:
     True
     """
 
-    def shortened(found: re.Match[str]) -> str:
+    def in_quotes(found: re.Match[str]) -> str:
         longest = LONGEST_PATH if "/" in found[2] or os.sep in found[2] else most
         value = found[2].replace("\r", "\\r").replace("\n", "\\n")
-        return f"{found[1]}{value if len(value) <= longest else f'{value[: longest - 3]}...'}{found[1]}"
+        return f"{found[1]}{shortened(value, longest)}{found[1]}"
 
-    return _QUOTED.sub(shortened, text) if len(text) > LONGEST or "\n" in text or "\r" in text else text
+    return _QUOTED.sub(in_quotes, text) if len(text) > LONGEST or "\n" in text or "\r" in text else text
 
 
 def in_short(value: object, most: int = 60) -> str:
@@ -111,7 +112,7 @@ def in_short(value: object, most: int = 60) -> str:
     if not simple and not (type(value) in (list, tuple) and all(isinstance(one, str | int | float) for one in value[:20])):  # type: ignore[index]
         return with_article(type(value).__name__)
     try:
-        text = _without_login(repr(value))
+        text = _without_secrets(repr(value))
     except ValueError:  # Python writes no number of thousands of digits
         return with_article(type(value).__name__)
     return text if len(text) <= most else f"{text[:most]}..."

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from steelyard.errors import SourceError, SteelyardError, UsageError
-from steelyard.redaction import redact, remember
+from steelyard.redaction import redact, remember, shortened
 
 PREFIX = "mlflow:"
 VARIABLE = "MLFLOW_TRACKING_URI"
@@ -160,4 +160,4 @@ _RIGHTS = "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRA
 
 
 def _short(said: str) -> str:
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
+    return shortened(said, _LONGEST)

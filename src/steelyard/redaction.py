@@ -7,12 +7,10 @@ Below eight characters nothing is taken out: `x`, `EMPTY` and `token` are no sec
 
 from __future__ import annotations
 
-import base64
 import re
 import threading
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 SHORTEST = 8
 MASK = "***"
@@ -61,6 +59,16 @@ def _masked(text: str, found: list[re.Match[str]]) -> str:
     return "".join([*out, text[here:]])
 
 
+def shortened(text: str, most: int, end: str = "...") -> str:
+    """The text without secrets, in at most so many characters: cut only then, since half a secret would not be found.
+
+    >>> shortened("in a word", 20), shortened("in many more words than that", 20)
+    ('in a word', 'in many more word...')
+    """
+    text = redact(text)
+    return text if len(text) <= most else text[: most - len(end)] + end
+
+
 def redact_bytes(body: bytes) -> bytes:
     """The same for bytes of which nobody knows what they are."""
     if not _forms:
@@ -91,6 +99,8 @@ def _patterns(secret: str) -> list[str]:
 
 def _letter(letter: str) -> str:
     """One letter, in every way in which it may be written. Each begins with a letter of its own, which is what is looked for."""
+    from urllib.parse import quote
+
     out = [re.escape(letter)]
     for byte in (f"{each:02x}" for each in letter.encode()):
         either = "".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in byte)
@@ -111,6 +121,8 @@ def _torn(text: str, *, ignore_case: bool = False) -> str:
 
 def _base64(secret: str) -> list[str]:
     """The letters of base64 that stand for the secret alone, wherever it begins in what was encoded: at three places of a byte."""
+    import base64
+
     out: list[str] = []
     data = secret.encode()
     for before in range(3):

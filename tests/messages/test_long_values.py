@@ -8,7 +8,9 @@ import pytest
 
 import steelyard as sy
 from cases import every
-from steelyard.errors import LONGEST, LONGEST_PATH, SteelyardError, UsageError
+from steelyard.errors import LONGEST, LONGEST_PATH, SteelyardError, UsageError, in_short
+from steelyard.evaluate.asking.plain import words
+from steelyard.redaction import remember
 
 ROWS = [{"id": f"q{i}", "score": float(i % 3 > 0)} for i in range(30)]
 LONG = 100_000 * "x"
@@ -57,3 +59,17 @@ def test_a_path_and_a_command_stay_whole() -> None:
 )
 def test_an_apostrophe_is_no_quote(sentence: str) -> None:
     assert str(UsageError(sentence, got="")).startswith(sentence.rstrip("'"))
+
+
+@every("length", [60, 164, 500])
+def test_a_key_is_taken_out_before_a_message_is_cut(length: int) -> None:
+    """Half a key is not found any more: OpenAI's project keys have 164 letters."""
+    key = f"sk-proj-{length * 'aB3x'}"[:length]
+    remember(key)
+    for shown in (
+        str(UsageError(f"Cannot import 'leaky': incorrect API key: '{key}'.", got=repr(key), hint=f"'{key}'")),
+        in_short(key),
+        words(RuntimeError(f"401: incorrect API key {key}")),
+    ):
+        assert key[:20] not in shown
+        assert "***" in shown

@@ -530,8 +530,7 @@ def number(name: str, value: Any, *, above: float = -math.inf, least: float = -m
     if not (math.isfinite(x) and above < x < below and x >= least):
         ends = [f"above {above:g}"] * (above > -math.inf) + [f"of at least {least:g}"] * (least > -math.inf)
         ends += [f"below {below:g}"] * (below < math.inf)
-        shown = in_short(value) if isinstance(value, int) else repr(value) if len(repr(value)) < 40 else f"{repr(value)[:30]}..."
-        raise UsageError(f"cannot use {name}", got=shown, need=f"a number {' and '.join(ends)}".rstrip(), hint=hint)
+        raise UsageError(f"cannot use {name}", got=in_short(value), need=f"a number {' and '.join(ends)}".rstrip(), hint=hint)
     within(name, x)
     return x
 

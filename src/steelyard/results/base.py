@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Union, get_args,
 
 from steelyard.errors import UsageError, with_article
 from steelyard.late_dataclass import dataclass
+from steelyard.redaction import shortened
 from steelyard.results.display import Displayable
 
 CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name
@@ -267,7 +268,7 @@ class Result(Plain, Displayable):
 
     def __repr__(self) -> str:
         line = " ".join(self.headline.split())
-        return f"<{type(self).__name__}: {line if len(line) <= 120 else line[:119] + '…'}>"
+        return f"<{type(self).__name__}: {shortened(line, 120, '…')}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in what JSON has, as `--format json` writes it."""

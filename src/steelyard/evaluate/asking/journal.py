@@ -26,7 +26,7 @@ from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask, Model
 from steelyard.evaluate.asking.plain import plain, plain_answer
 from steelyard.locking import Lock, LockHeldError
-from steelyard.redaction import redact, redacted
+from steelyard.redaction import redact, redacted, shortened
 
 SCHEMA = 1
 SYNC_SECONDS = 1.0
@@ -378,4 +378,4 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _shown(values: Mapping[str, Any], key: str) -> str:
     text = repr(values[key]) if key in values else "not there"
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shortened(text, 80)

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from steelyard.errors import DataError, with_article
 from steelyard.evaluate.asking.asks import Answer
-from steelyard.redaction import redact, redacted
+from steelyard.redaction import redact, redacted, shortened
 
 _FIELDS = frozenset(field.name for field in fields(Answer))
 _FACTS = tuple(field.name for field in fields(Answer) if field.name not in ("said", "more", "error"))
@@ -238,4 +238,4 @@ def words(fault: BaseException) -> str:
 def first_line(text: str) -> str:
     """The first line that says something, cut."""
     line = next((" ".join(each.split()) for each in text.splitlines() if each.strip()), "")
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+    return shortened(line, LONGEST)

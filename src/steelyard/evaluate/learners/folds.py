@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.redaction import shortened
 
 IntArray = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
@@ -331,4 +332,4 @@ def _words(fault: BaseException) -> str:
 
 def _line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:197] + "..."
+    return shortened(line, 200)

@@ -30,7 +30,7 @@ from typing import IO, Any
 from steelyard.errors import SourceError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.plain import answer_of, first_line, logprobs_of, plain
-from steelyard.redaction import redact
+from steelyard.redaction import redact, shortened
 
 LONGEST = 64 * 2**20  # bytes of a line; no answer is that long
 AHEAD = 1000  # lines that may wait to be read, before the program has to wait
@@ -351,4 +351,4 @@ def _why(fault: Exception) -> str:
 
 def _shown(line: bytes) -> str:
     text = repr(line.decode("utf-8", "replace").strip())
-    return text if len(text) <= 120 else text[:117] + "..."
+    return shortened(text, 120)

@@ -24,7 +24,7 @@ from steelyard.evaluate.models.conversations import Arrived, Conversations, RunE
 from steelyard.evaluate.models.http_client import HttpClient, Timeouts
 from steelyard.evaluate.models.replies import ErrorReply, Unreadable, answer_in, code_of, of_prompt, words_of
 from steelyard.evaluate.models.response import Reason, Reply, TransportError
-from steelyard.redaction import redact, redact_bytes, remember
+from steelyard.redaction import redact, redact_bytes, remember, shortened
 from steelyard.version import __version__
 
 LONGEST = 60.0  # seconds: no pause and no wait is longer, whatever a server says
@@ -520,8 +520,7 @@ class Endpoint:
 
     def _public(self, words: str) -> str:
         """Words for people: without the key, even if the server repeats it, and short."""
-        words = redact(words)
-        return words if len(words) <= LONGEST_WORDS else words[: LONGEST_WORDS - 3] + "..."
+        return shortened(words, LONGEST_WORDS)
 
     def _count(self, kind: str) -> None:
         with self._lock:

@@ -21,6 +21,7 @@ from steelyard.read.files.paths import split_name
 from steelyard.read.roles import column_of_role, find
 from steelyard.read.rows import table_of
 from steelyard.read.table import MemoryTable, SourceTable
+from steelyard.redaction import shortened
 from steelyard.results import signature
 from steelyard.results.split import CheckedPart, PartOverlap, SharedPair, SplitCheck
 from steelyard.tally.near import NearPairs, among, different, near_pairs
@@ -369,7 +370,7 @@ def _few(part: _Part, rows: set[int]) -> dict[int, tuple[str | None, str | None,
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+    return shortened(line, SHOWN, "…")
 
 
 # ---- what is said of it ----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from steelyard.read.logs.documents import digest, malformed, scalars, side_by_si
 from steelyard.read.logs.inspect_files import TOOL, header_and_samples, is_called, looks_like, made, one_log
 from steelyard.read.logs.log import Choices, Log, pick
 from steelyard.read.logs.own_number import OwnNumber, agree, number_or_none
+from steelyard.redaction import shortened
 
 _SHOWN = 3  # different messages
 _LONGEST = 80  # characters of one
@@ -179,7 +180,7 @@ def _listed(texts: Iterable[str]) -> str:
 
 def _short(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shortened(text, _LONGEST, "…")
 
 
 __all__ = ["looks_like", "made", "read"]

@@ -28,6 +28,7 @@ from steelyard.read.files.paths import open_file
 from steelyard.read.logs.lm_eval_files import TOOL, TaskGroup, damaged, filters_of, looks_like, made, of_task, samples_of
 from steelyard.read.logs.log import Choices, Log, choice_of, pick
 from steelyard.read.logs.own_number import OF_ITS_OWN, OwnNumber, agree, mean_of, number_or_none, own_mean, own_metric_of_labels
+from steelyard.redaction import shortened
 
 __all__ = ["looks_like", "made", "read"]
 
@@ -321,7 +322,7 @@ def _refuse_infinite(metric: str, samples: Sequence[LoggedSample], values: Seque
 
 def _shown(present: Sequence[Any]) -> str:
     text = repr(next((value for value in present if not isinstance(value, (int, float))), present[0]))
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text, 60)
 
 
 def _context(samples: Sequence[LoggedSample]) -> dict[str, list[Any]]:

@@ -25,6 +25,7 @@ from steelyard.read.logs.documents import (
     text_or_none,
 )
 from steelyard.read.logs.log import Choices, Log, SeveralError, choice_of, pick
+from steelyard.redaction import shortened
 
 _ERROR = 2  # failureReason: 0 none, 1 an assertion, 2 an error before anything was checked
 _OWN = ("score", "success")
@@ -198,7 +199,7 @@ def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, s
 
 def _short(label: str) -> str:
     words = " ".join(label.split())
-    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+    return shortened(words, _SHOWN)
 
 
 # ---- which score -----------------------------------------------------------------------------------------------------
