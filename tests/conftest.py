@@ -50,10 +50,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 TOGETHER = {
     "spark": re.compile(r"read/engines/test_spark\.py|\[spark"),
     "mlflow": re.compile(r"read/test_mlflow_artifact\.py|questions/history/test_export_mlflow\.py"),
-    "outside": re.compile(r"outside/test_(json_shapes|pages_text)\.py|results/test_round_trip\.py"),
+    "outside": re.compile(r"outside/test_(json_shapes|pages_text)\.py|results/test_base_round_trip\.py"),
 }
 # They are begun first, then the files that take long for their number of tests, then the largest: small ones fill the gaps at the end.
-LONG = re.compile(r"/test_(browser|run_never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory)\.py")
+LONG = re.compile(r"/test_(\w+_)?(browser|never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory)\.py")
 
 
 @pytest.hookimpl(wrapper=True)

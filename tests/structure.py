@@ -570,6 +570,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "result fields without a type of their own (Mapping[str, Any])": len(untyped_fields(tree)),
         "results that write their own JSON": len(own_json(tree)),
         "shapes of one paired comparison in check besides Evidence and Verdict": len(other_verdicts(tree)),
+        "test files named after no module of the folder they mirror": len(tests_of_no_module(tree)),
     }
 
 
@@ -590,6 +591,7 @@ GOALS = {
     "result fields without a type of their own (Mapping[str, Any])": 35,  # whose keys are open: each says so in its comment
     "results that write their own JSON": 0,
     "shapes of one paired comparison in check besides Evidence and Verdict": 0,
+    "test files named after no module of the folder they mirror": 0,
 }
 
 
@@ -611,6 +613,22 @@ def with_a_test_of_its_name(tree: Tree) -> list[str]:
     tests = tree.root.parents[1] / "tests"
     places = {module: path.relative_to(tree.root) for module, path in tree.modules.items()}
     return [module for module, path in places.items() if (tests / path.with_name(f"test_{path.name}")).exists()]
+
+
+def tests_of_no_module(tree: Tree) -> list[str]:
+    """Test files in a folder that mirrors one of the package, named after nothing in it.
+
+    `tests/read/test_source.py` and `test_source_merged_items.py` test `read/source.py`; `tests/read/test_logs_fuzz.py` tests `read/logs/`.
+    """
+    tests, found = tree.root.parents[1] / "tests", []
+    for path in sorted(tests.rglob("test_*.py")):
+        folder = tree.root / path.parent.relative_to(tests)
+        if folder != tree.root and folder.is_dir():
+            names = {each.name.removesuffix(".py") for each in folder.iterdir()}
+            words = path.stem.removeprefix("test_").split("_")
+            if not any("_".join(words[:many]) in names for many in range(1, len(words) + 1)):
+                found.append(str(path.relative_to(tests)))
+    return found
 
 
 def size(tree: Tree) -> dict[str, int]:
@@ -729,7 +747,13 @@ def main() -> None:
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
             print(place)
-        for place in (*uncalled(tree), *own_json(tree), *other_verdicts(tree), *(name for name, _ in untyped_fields(tree))):
+        for place in (
+            *uncalled(tree),
+            *own_json(tree),
+            *other_verdicts(tree),
+            *tests_of_no_module(tree),
+            *(name for name, _ in untyped_fields(tree)),
+        ):
             print(place)
     if given.walks:
         for name, found in walks(tree).items():

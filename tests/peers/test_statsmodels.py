@@ -2,7 +2,7 @@
 
 Elsewhere against it: intervals of one share
 (tests/infer/intervals/test_proportion.py), corrections (tests/questions/compare/test_compare.py),
-Cochran's Q (tests/questions/compare/test_rank.py),
+Cochran's Q (tests/questions/compare/test_compare_rank.py),
 power (tests/infer/planning/test_power.py), clusters (tests/infer/intervals/test_sums.py),
 TOST of means (tests/golden/compare.json).
 """

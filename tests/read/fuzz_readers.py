@@ -5,7 +5,7 @@
 
 Without atheris it says so and ends. What a log is read from are its own fixtures; a finding is written to the current directory
 as crash-..., and `python tests/read/fuzz_readers.py lm_eval crash-...` shows it again. A finding becomes a test at the end of
-tests/read/test_fuzz_logs.py or tests/read/test_bad_files.py.
+tests/read/test_logs_fuzz.py or tests/read/test_open_source_bad_files.py.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ class _Block:
 def _by_lines(text: str) -> Node | None:
     """The tree of a file of keys, lists and scalars, a line each; None for any other and for whatever is wrong.
 
-    The same tree as the parser's, to the last place: `tests/reference/test_yaml_by_lines.py` holds one against the other.
+    The same tree as the parser's, to the last place: `tests/reference/test_strict_yaml_by_lines.py` holds one against the other.
     """
     if "\r" in text:
         return None

@@ -175,7 +175,7 @@ def test_the_public_answer_always_has_width(method: str, side: str) -> None:
         assert m.interval.high is not None
         assert m.interval.high > m.interval.low, (k, n)
         if method in NO_WIDTH_AT_THE_ENDS and k in (0, n):
-            assert m.interval.method in ("wilson", method)  # tests/estimate/test_order_of_bounds.py says which
+            assert m.interval.method in ("wilson", method)  # tests/estimate/test_table_rows_order_of_bounds.py says which
             assert any("zero width" in sentence for sentence in m.warnings)
         else:
             assert m.interval.method == method

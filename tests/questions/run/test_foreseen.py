@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from cases import seldom
-from questions.run.test_strata import DATA, TASK, model, recorded
+from questions.run.test_session_strata import DATA, TASK, model, recorded
 
 
 @pytest.fixture(scope="module")

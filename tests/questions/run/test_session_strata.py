@@ -275,7 +275,7 @@ def test_a_plan_goes_to_json_and_back(eight: dict[str, Any], tmp_path: Path) -> 
 KILLED = """
 import os, sys
 from pathlib import Path
-import test_strata as t
+import test_session_strata as t
 asked, most = [], {most}
 def answer(question):
     asked.append(question)

@@ -473,7 +473,7 @@ def test_scores_that_are_numbers(tmp_path: Path) -> None:
 
 
 def test_an_arrow_file_whose_offsets_point_elsewhere_is_refused(tmp_path: Path) -> None:
-    """DuckDB followed them, and the process ended: see tests/read/test_fuzz_tables.py."""
+    """DuckDB followed them, and the process ended: see tests/read/test_files_fuzz.py."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, pa.schema([("truth", pa.string()), ("pred", pa.string())])) as writer:
         writer.write_table(pa.table({"truth": ["a", "bb", "ccc"], "pred": ["a", "b", "c"]}))

@@ -1,6 +1,6 @@
 """Real logs of every tool, damaged at random: an answer about every item, or one line of advice that names the file.
 
-`HYPOTHESIS_PROFILE=search python -m pytest tests/read/test_fuzz_logs.py` looks for new damage. What it has found so far is
+`HYPOTHESIS_PROFILE=search python -m pytest tests/read/test_logs_fuzz.py` looks for new damage. What it has found so far is
 kept at the end, one test each.
 """
 

@@ -22,35 +22,34 @@ from damage import Outcome, command
 
 pytestmark = pytest.mark.usefixtures("shared_engine")
 TESTS = Path(__file__).parent.parent
+FILES = "read/test_open_source_bad_files.py"
 # Number of a bad input -> the tests about it. YAML (21 to 24) and the store of references (75 to 85) are met by `check`.
 COVERED: dict[str, Sequence[str]] = {
-    "1-20, 25-29": [f"cli/test_bad_inputs.py::bad_{i:02d}_" for i in (*range(1, 21), *range(25, 30))],
-    "1, 2": ["read/test_bad_files.py::test_empty", "read/test_bad_files.py::test_header_only"],
-    "5, 13": [
-        "read/test_bad_files.py::test_utf16", "read/test_bad_files.py::test_latin1_names_the_byte", "read/test_bad_files.py::test_nul_byte"
-    ],
-    "6, 15": ["read/test_bad_files.py::test_line_ends", "read/test_bad_files.py::test_rows_of_another_width"],
+    "1-20, 25-29": [f"cli/test_main_bad_inputs.py::bad_{i:02d}_" for i in (*range(1, 21), *range(25, 30))],
+    "1, 2": [f"{FILES}::test_empty", f"{FILES}::test_header_only"],
+    "5, 13": [f"{FILES}::test_utf16", f"{FILES}::test_latin1_names_the_byte", f"{FILES}::test_nul_byte"],
+    "6, 15": [f"{FILES}::test_line_ends", f"{FILES}::test_rows_of_another_width"],
     "7, 8, 9": [
-        "read/test_bad_files.py::test_a_truncated_last_line", "read/test_bad_files.py::test_truncated_gzip",
-        "read/test_bad_files.py::test_truncated_zstd", "read/test_fuzz_tables.py::test_a_file_cut_at_any_place_has_no_half_answer",
+        f"{FILES}::test_a_truncated_last_line",
+        f"{FILES}::test_truncated_gzip",
+        f"{FILES}::test_truncated_zstd",
+        "read/test_files_fuzz.py::test_a_file_cut_at_any_place_has_no_half_answer",
     ],
-    "10, 11": ["read/files/test_formats.py::test_the_bytes_win_over_a_wrong_extension", "read/test_bad_files.py::test_bombs"],
-    "16, 17, 18, 19": [
-        "read/test_bad_files.py::test_bad_lines", "read/logs/test_documents.py::test_duplicate_keys_and_nan_are_refused_as_in_tables"
-    ],
+    "10, 11": ["read/files/test_formats.py::test_the_bytes_win_over_a_wrong_extension", f"{FILES}::test_bombs"],
+    "16, 17, 18, 19": [f"{FILES}::test_bad_lines", "read/logs/test_documents.py::test_duplicate_keys_and_nan_are_refused_as_in_tables"],
     "21-24": ["reference/test_strict_yaml.py::"],
-    "25": ["read/test_bad_files.py::test_formats_that_are_refused"],
-    "26": ["read/test_bad_files.py::test_column_types_that_are_no_labels", "read/test_bad_files.py::test_broken_parquet_and_arrow"],
-    "28, 29": ["read/test_bad_files.py::test_pipes_devices_and_loops", "read/test_bad_files.py::test_a_file_that_changes"],
-    "30, 34, 36, 37": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (30, 34, 36, 37)],
-    "30-37 of two runs": [f"read/test_bad_pairs.py::test_{i}_" for i in (20, *range(30, 38), 45, 101)],
-    "38-54": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (*range(38, 48), 49, 50, 51, 53, 54)],
+    "25": [f"{FILES}::test_formats_that_are_refused"],
+    "26": [f"{FILES}::test_column_types_that_are_no_labels", f"{FILES}::test_broken_parquet_and_arrow"],
+    "28, 29": [f"{FILES}::test_pipes_devices_and_loops", f"{FILES}::test_a_file_that_changes"],
+    "30, 34, 36, 37": [f"cli/test_main_bad_inputs.py::bad_{i}_" for i in (30, 34, 36, 37)],
+    "30-37 of two runs": [f"read/test_open_source_bad_pairs.py::test_{i}_" for i in (20, *range(30, 38), 45, 101)],
+    "38-54": [f"cli/test_main_bad_inputs.py::bad_{i}_" for i in (*range(38, 48), 49, 50, 51, 53, 54)],
     "52": ["infer/paired/test_mcnemar.py::"],
-    "55-59": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (56, 59)],
+    "55-59": [f"cli/test_main_bad_inputs.py::bad_{i}_" for i in (56, 59)],
     "60": ["test_options.py::test_a_verb_refuses_what_its_number_cannot_be"],
-    "63-68": [f"cli/test_bad_inputs.py::bad_{i}_" for i in (63, 64, 65, 67, 68)],
+    "63-68": [f"cli/test_main_bad_inputs.py::bad_{i}_" for i in (63, 64, 65, 67, 68)],
     "92": ["read/test_open_source.py::test_awkward_columns_and_labels_that_look_like_sql"],
-}  # fmt: skip
+}
 
 
 @every("entries", COVERED)

@@ -437,7 +437,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 @needs_fork
-@pytest.mark.parametrize(  # before every operation of any kind: test_crash_points.py
+@pytest.mark.parametrize(  # before every operation of any kind: test_task_file_crash_points.py
     ("name", "after"),
     [("replace", False), ("replace", True), *seldom(*((n, a) for n in ("fsync", "open", "unlink") for a in (False, True)))],
 )

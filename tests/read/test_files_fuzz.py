@@ -1,6 +1,6 @@
 """Tables damaged at random: an answer about every row that an independent reader counts, or one line of advice.
 
-`HYPOTHESIS_PROFILE=search python -m pytest tests/read/test_fuzz_tables.py` looks for new damage.
+`HYPOTHESIS_PROFILE=search python -m pytest tests/read/test_files_fuzz.py` looks for new damage.
 """
 
 from __future__ import annotations
