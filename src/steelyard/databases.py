@@ -26,7 +26,7 @@ def server_settings(parts: SplitResult) -> dict[str, str]:
     return {key: unquote(str(value)) for key, value in known.items() if value}
 
 
-def connect_postgres(settings: Mapping[str, str], what: str, told: Callable[[str], SourceError]) -> Any:
+def connect_postgres(settings: Mapping[str, str], what: str, make_error: Callable[[str], SourceError]) -> Any:
     """A connection of psycopg; `what` is the sentence for a driver that is missing, `told` makes the error of any other fault."""
     try:
         import psycopg
@@ -38,7 +38,7 @@ def connect_postgres(settings: Mapping[str, str], what: str, told: Callable[[str
     def connected() -> Any:  # by a text, so that nothing in a URL can be an option of the driver, such as autocommit
         return psycopg.connect(make_conninfo("", **{"connect_timeout": "10", **settings}))
 
-    return guarded(connected, psycopg.Error, told, secrets_of(settings))
+    return guarded(connected, psycopg.Error, make_error, secrets_of(settings))
 
 
 def secrets_of(settings: Mapping[str, str]) -> list[str]:
@@ -70,15 +70,15 @@ def check_head(path: str, magic: bytes, offset: int, what: str, need: str) -> No
 def guarded(
     query: Callable[[], _Found],
     fault: type[Exception] | tuple[type[Exception], ...],
-    told: Callable[[str], SourceError],
+    make_error: Callable[[str], SourceError],
     secrets: Sequence[str] = (),
 ) -> _Found:
-    """The answer of a database; its fault by `told`, with the first line of its own words unless they hold a secret."""
+    """The answer of a database; a fault is raised as `make_error` of its first line, unless that holds a secret."""
     try:
         return query()
     except fault as error:
         lines = [line.strip(": ") for line in str(error).splitlines() if line.strip(": ") and not line.startswith(_BRIDGE)]
-        said = (lines or [type(error).__name__])[0][:300]
+        message = (lines or [type(error).__name__])[0][:300]
         if any(secret in str(error) for secret in secrets):
-            said = f"{type(error).__name__} (its text is withheld, because it holds the password)"
-        raise told(said) from None
+            message = f"{type(error).__name__} (its text is withheld, because it holds the password)"
+        raise make_error(message) from None

@@ -241,18 +241,18 @@ class RunChecks:
             except Exception as fault:
                 lines, code = [f"not checked: {log.eval.task}: {type(fault).__name__}: {fault}"], _NOT_CHECKED
             self.code = max(self.code, code, key=_WORST_LAST.index)
-            _tell(lines)
+            _print_lines(lines)
         if self.on_regression == "fail" and self.code:
             end_with(self)
 
     def judged(self, log: Any) -> tuple[list[str], int]:
         """What to print about a log, and the exit code of its verdict."""
         from steelyard.questions.guard.check import check
-        from steelyard.render.pages.verdict import who
+        from steelyard.render.pages.verdict import guard_name
 
         verdict = check(local_path(log.location), task=log.eval.task.rpartition("/")[2], model=log.eval.model, **self.options)
         self.verdicts.append(verdict)
-        return [f"{verdict.verdict}: {who(verdict)}: {verdict.conclusion}", *verdict.warnings], verdict.exit_code
+        return [f"{verdict.verdict}: {guard_name(verdict)}: {verdict.conclusion}", *verdict.warnings], verdict.exit_code
 
 
 def local_path(location: str) -> str:
@@ -270,7 +270,7 @@ def local_path(location: str) -> str:
     return unquote(url.path)
 
 
-def _tell(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     from steelyard.render.terminal import harmless
 
     for line in lines:

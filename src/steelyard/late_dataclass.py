@@ -34,7 +34,7 @@ def _made(cls: type, *, init: bool, repr: bool, eq: bool, frozen: bool, stored: 
     for params in above:  # only what is frozen may inherit from what is frozen, and freezing compiles: so nothing looks frozen meanwhile
         params.frozen = False
     written = vars(cls).get("__annotations__", {})
-    cls.__annotations__ = {name: kind if _telling(kind) else _Kind for name, kind in written.items()}
+    cls.__annotations__ = {name: kind if _may_be_special(kind) else _Kind for name, kind in written.items()}
     try:
         made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **stored)(cls)
     finally:
@@ -75,7 +75,7 @@ class _Kind:
     """Stands for an annotation that is text while the fields are collected: text is searched for ClassVar by three patterns each time."""
 
 
-def _telling(kind: Any) -> bool:
+def _may_be_special(kind: Any) -> bool:
     """Whether an annotation may say that something is no field, or another sort of one."""
     return not isinstance(kind, str) or "Var" in kind or "KW_ONLY" in kind
 

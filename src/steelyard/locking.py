@@ -48,7 +48,7 @@ class Lock:
     def __enter__(self) -> Lock:
         from filelock import FileLock, Timeout  # some milliseconds, which only writers need
 
-        self._refuse_strange()
+        self._refuse_other_than_lock()
         deadline = time.monotonic() + self.timeout
         lock = self._lock = FileLock(self.path, thread_local=False, fallback_to_soft=False, poll_interval=0.01, on_acquired=self._sign)
         try:
@@ -100,7 +100,7 @@ class Lock:
                 self.path.unlink()
             raise
 
-    def _refuse_strange(self) -> None:
+    def _refuse_other_than_lock(self) -> None:
         """An error at once for what is no lock file, and where none can be: filelock would follow it, wait for it or make directories."""
         if not self.path.parent.is_dir():
             raise self._refused("no such directory", "a directory that exists and can be written to")

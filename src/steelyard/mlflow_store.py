@@ -132,7 +132,7 @@ def faults(tracking: Tracking, what: str) -> Iterator[None]:
     except SteelyardError:
         raise
     except Exception as fault:  # MLflow's own, those of requests, of SQLAlchemy, of clouds: each has its own classes
-        raise _told(tracking, what, fault) from None
+        raise _source_error(tracking, what, fault) from None
 
 
 def is_missing(fault: Exception) -> bool:
@@ -140,7 +140,7 @@ def is_missing(fault: Exception) -> bool:
     return str(getattr(fault, "error_code", "")) in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE", "NOT_FOUND", "404")
 
 
-def _told(tracking: Tracking, what: str, fault: Exception) -> SourceError:
+def _source_error(tracking: Tracking, what: str, fault: Exception) -> SourceError:
     said = " ".join(redact(str(fault) or type(fault).__name__).split())
     for secret in sorted(tracking.secrets, key=len, reverse=True):
         said = said.replace(secret, "***")

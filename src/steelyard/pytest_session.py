@@ -28,14 +28,14 @@ from steelyard.reference.entry import Entry
 from steelyard.reference.lookup import ReferenceLocation, load, locate, matched
 from steelyard.render.digits import NONE
 from steelyard.render.pages.changed_items import changed_cells
-from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, needed_text, p_beside, score_text, who
+from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, guard_name, needed_text, p_beside, score_text
 from steelyard.render.terminal import harmless
 from steelyard.results.verdict import WORSENING, Verdict
 
 if TYPE_CHECKING:
     from steelyard.results.evaluation import Evaluation
 
-TELLING = 5
+SHOWN_CHANGES = 5
 KNOWN = tuple(dict.fromkeys((*keywords_of(ask), *keywords_of(record), *SOURCE_KEYWORDS)))
 ONLY_RECORDED = ("deterministic", "ids")  # what a check has no use for
 OF_NUMBERS = ("alpha", "beta", "sigma", "theta", "margin", "recovery", "num_samples")
@@ -131,7 +131,7 @@ class Accuracy:
         """A verdict that was made elsewhere, told and judged as any other; `run` is what it was made of, for the history."""
         settled = self._settled(options)
         place = locate(settled["task"], settled["directory"], settled["config"])
-        self._tell_verdict(verdict, verdict.verdict, settled, place, history=self._remembered(run or verdict, source, settled))
+        self._report_verdict(verdict, verdict.verdict, settled, place, history=self._remembered(run or verdict, source, settled))
         return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, settled))
 
     def where(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,11 +233,11 @@ class Accuracy:
         place = locate(options["task"], options["directory"], options["config"])
         entry = existing_entry(place, options["model"], options.get("spec"))
         if source is not None and (self.updates or (self.updates_new and entry is None)):
-            return self._kept(source, to_check, {**_said_before(entry), **options}, place, missing=entry is None)
+            return self._kept(source, to_check, {**_settings_of(entry), **options}, place, missing=entry is None)
         if entry is None:
             self._refuse_without_reference(source, place, options)
         verdict = ask(source, **to_check)
-        self._tell_verdict(verdict, verdict.verdict, options, place, history=self._remembered(verdict, source, options))
+        self._report_verdict(verdict, verdict.verdict, options, place, history=self._remembered(verdict, source, options))
         return JudgedTest(verdict=verdict, failure=self._failure(verdict, source, options))
 
     def _kept(
@@ -256,7 +256,7 @@ class Accuracy:
                 itself = ask(source, **{**to_check, "directory": scratch})
                 verdict = replace(itself, warnings=(*itself.warnings, "recorded in this session, and compared with itself"))
         history = self._remembered(verdict, source, options) if compared else None  # the record itself comes when it is written
-        self._tell_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared, history=history)
+        self._report_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared, history=history)
         return JudgedTest(verdict=verdict)
 
     def _failure(self, verdict: Verdict, source: Any, options: Mapping[str, Any]) -> str | None:
@@ -267,7 +267,7 @@ class Accuracy:
         if verdict.verdict == "inconclusive" and policy != "fail":
             if policy == "warn":
                 # as a warning of the test's own line: judge, _judged and check lie between
-                warnings.warn(self.session.WARNING(harmless(f"inconclusive: {who(verdict)}: {verdict.conclusion}")), stacklevel=5)
+                warnings.warn(self.session.WARNING(harmless(f"inconclusive: {guard_name(verdict)}: {verdict.conclusion}")), stacklevel=5)
             return None
         return short_text(verdict, source, [*_log_words(options), *_where_words(options)])
 
@@ -306,7 +306,7 @@ class Accuracy:
             ) from fault
         return file
 
-    def _tell_verdict(
+    def _report_verdict(
         self,
         verdict: Verdict,
         outcome: str,
@@ -342,7 +342,7 @@ class Accuracy:
 def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str:
     """The verdict as a failing test shows it: what happened, on which numbers, which items, and how to accept it."""
     shown = score_text(v)
-    lines = [f"{v.verdict.upper()}: {who(v)}", v.conclusion, ""]
+    lines = [f"{v.verdict.upper()}: {guard_name(v)}", v.conclusion, ""]
     lines.append(f"reference {shown(v.reference.get('value'))}, run {shown(v.candidate.get('value'))}, threshold {shown(v.threshold)}")
     if v.difference.estimate is not None:
         lower = v.difference.lower
@@ -353,7 +353,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
     if v.flips is not None:
         lines.append(f"flips: {flips_text(v.flips)}")
     _, rows = changed_cells(v)
-    lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in rows[:TELLING]]
+    lines += [f"  {'  '.join(cell for cell in row if cell)}" for row in rows[:SHOWN_CHANGES]]
     if v.needed:
         lines.append(needed_text(v))
     lines += [f"warning: {text}" for text in v.warnings]
@@ -377,7 +377,7 @@ def _names(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _said_before(entry: Entry | None) -> dict[str, Any]:
+def _settings_of(entry: Entry | None) -> dict[str, Any]:
     """What an entry says of itself holds for the one that replaces it."""
     if entry is None:
         return {}

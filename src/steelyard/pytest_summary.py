@@ -105,7 +105,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
         _put_on_record(waiting, failed, summary, update=bool(option.accuracy_update), reason=_reason(option))
     summary.notes += holm_note(summary.found)
     _judge_together(summary, earlier)
-    _tell_history(summary)
+    _note_history(summary)
     silent = failed - {one["test"] for one in summary.found}  # tests that broke before they asked
     if not interrupted and not silent and not _narrowed(option, config.args):
         _find_unused(summary)
@@ -117,7 +117,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
     return summary
 
 
-def _tell_history(summary: SessionSummary) -> None:
+def _note_history(summary: SessionSummary) -> None:
     """How many runs each history was given, and what could not be kept, each reason once."""
     for place in dict.fromkeys(one["place"] for one in summary.history):
         stored = len({one["id"] for one in summary.history if one["place"] == place and "id" in one})

@@ -11,7 +11,7 @@ from steelyard.errors import UsageError
 from steelyard.late_pattern import late_pattern
 
 # Not in a text at all, not even by an escape in double quotes: control characters, halves of characters.
-UNSPEAKABLE = late_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = late_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 # One safe character after another; a space or colons only in front of one, so never ": ", " #" or a trailing space.
 _SAFE = late_pattern(r"[\w/](?:(?: |:+)?[\w/.+@=();,~%^-])*\Z")
 # What YAML 1.1 or 1.2 takes for a truth value or for nothing.
@@ -79,7 +79,7 @@ def _number(value: float) -> str:
 
 
 def _text(text: str) -> str:
-    bad = UNSPEAKABLE.search(text)
+    bad = UNPRINTABLE.search(text)
     if bad:
         raise UsageError(
             f"cannot write the text {text[:40]!r}", got=f"the character U+{ord(bad[0]):04X}", need="text without control characters"

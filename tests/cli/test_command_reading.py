@@ -66,7 +66,7 @@ def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, quiet: bool,
     said = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(options, "PATIENCE", -1.0)
-    with options.told_while_reading(quiet):
+    with options.reading_progress(quiet):
         allowance.tell("reading 'a.csv'", 0.25)
         allowance.tell("reading 'a.csv'", 0.5)
     if quiet or not terminal:
@@ -80,6 +80,6 @@ def test_what_is_short_needs_no_progress(monkeypatch: pytest.MonkeyPatch) -> Non
     said = Terminal()
     monkeypatch.setattr(sys, "stderr", said)
     monkeypatch.setattr(options, "PATIENCE", 1e9)
-    with options.told_while_reading(False):
+    with options.reading_progress(False):
         allowance.tell("reading", 0.5)
     assert said.getvalue() == ""

@@ -39,7 +39,9 @@ def test_a_section_is_written_once_for_all_formats(name: str, monkeypatch: pytes
 
     def with_more(given: Any, extra: Any) -> Page:
         page = built(given, extra)
-        return replace(page, sections=[*page.sections, Section(title="More", blocks=[Sentences(said=["A sentence of a new section."])])])
+        return replace(
+            page, sections=[*page.sections, Section(title="More", blocks=[Sentences(sentences=["A sentence of a new section."])])]
+        )
 
     monkeypatch.setitem(registry.PAGES, kind, with_more)
     assert all("A sentence of a new section." in text for text in written(result).values())

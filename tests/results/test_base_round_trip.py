@@ -14,7 +14,7 @@ import steelyard as sy
 from cases import every
 from outside import asked
 from steelyard.render.formats import FORMATS, result_json
-from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, said_as
+from steelyard.results.base import CLASSES, KINDS, Plain, Result, ResultPart, json_name
 from steelyard.results.catalogue import result_of
 
 QUESTIONS = [
@@ -131,7 +131,7 @@ def invented() -> Iterator[Result]:
         BRIEF = True
 
         grams: float
-        note: str | None = said_as("remark", default=None)
+        note: str | None = json_name("remark", default=None)
 
     @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
     class Weighing(Result):

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import steelyard as sy
 import steelyard.results
-from steelyard.results.base import CLASSES, AnswerWithin, Plain, ResultPart
+from steelyard.results.base import CLASSES, Plain, ResultPart, ResultWithAnswer
 
 SPACE = {**vars(typing), "Mapping": collections.abc.Mapping, "Sequence": collections.abc.Sequence}
 
@@ -63,7 +63,7 @@ def test_every_class_of_a_module_of_results_is_public() -> None:
     for module in modules():
         for name, kind in vars(module).items():
             own = inspect.isclass(kind) and kind.__module__ == module.__name__ and issubclass(kind, Plain)
-            if own and kind not in (Plain, ResultPart, AnswerWithin):  # what results are made by
+            if own and kind not in (Plain, ResultPart, ResultWithAnswer):  # what results are made by
                 assert name in sy.__all__, name
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard.items import DIGITS, Items, Labels, WholeNumbers
 from steelyard.tally.pairs import match
-from steelyard.tally.spelling import told_of_look_alikes
+from steelyard.tally.spelling import look_alike_warnings
 from steelyard.tally.whole_numbers import in_text_order, picked, places_of, text_order
 
 MOST = 10**DIGITS - 1
@@ -49,7 +49,7 @@ def test_they_are_a_sequence_of_texts() -> None:
     assert names != names_of([7, -3, 13])
     assert names != ["7", "-3", "12"]
     assert "12" in names
-    assert told_of_look_alikes(names) == []
+    assert look_alike_warnings(names) == []
 
 
 def test_numbers_of_too_many_digits_stay_texts() -> None:

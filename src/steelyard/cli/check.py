@@ -39,7 +39,7 @@ def check(source: str | None, given: Given) -> None:
         refuse_night(given)
         result, facts = _one(source, given), {"sources": [] if source is None else [source], **about_run(given)}
     if result.verdict == "regression":
-        result = with_kept_answers(result, given)
+        result = with_stored_answers(result, given)
     if given["format_"] == "github":
         step_summary(result)
     given.answer(result)
@@ -62,7 +62,7 @@ def _one(source: str | None, given: Given) -> Any:
     return ask(source, **given.keywords())
 
 
-def with_kept_answers(result: Any, given: Given) -> Any:
+def with_stored_answers(result: Any, given: Given) -> Any:
     """The verdict, or those of a suite, with what the reference answered, where a history has kept that."""
     if given["history"] is None and not configured(given["config"]):
         return result

@@ -535,7 +535,7 @@ def _common(formats: FormatChoice, output: bool) -> list[Callable[[Decorated], D
 
 
 @contextmanager
-def told_while_reading(quiet: bool) -> Iterator[None]:
+def reading_progress(quiet: bool) -> Iterator[None]:
     """How far the reading of large files is, on a line of standard error that goes away again, if that is a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, Given, fraction, refuse_given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, Given, fraction, reading_progress, refuse_given, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.compare import BARE, OF_TABLES, OPTIONS
 
@@ -54,7 +54,7 @@ def _ask(sources: tuple[str, ...], given: Given) -> Any:
     from steelyard.questions.compare.compare import compare, compare_or_rank, compare_preferences, write_critical_differences
 
     if sources:
-        with told_while_reading(given["quiet"]):
+        with reading_progress(given["quiet"]):
             found = compare_or_rank(*sources, **given.keywords())
         if given["cd_out"]:
             write_critical_differences(found, given["cd_out"])

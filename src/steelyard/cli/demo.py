@@ -113,7 +113,7 @@ def _walk(no_color: bool) -> None:
     """Every step as a command, with its answer below it."""
     from steelyard.cli.main import steelyard
 
-    with _desk():
+    with _demo_directory():
         for number, (sentence, words) in enumerate(STEPS, 1):
             click.echo(f"\n{number}. {sentence}")
             click.echo(click.style(f"$ steelyard {' '.join(words)}\n", bold=True), color=None if not no_color else False)
@@ -122,7 +122,7 @@ def _walk(no_color: bool) -> None:
 
 
 @contextmanager
-def _desk() -> Iterator[None]:
+def _demo_directory() -> Iterator[None]:
     """A place with the data in it, that goes away again."""
     here = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="steelyard-demo-") as folder:
@@ -148,7 +148,7 @@ def _page() -> str:
     from steelyard.questions.run.run import run
 
     better, other = DATA
-    with _desk():
+    with _demo_directory():
         record(better, task="digits", model="classifier", deterministic=True)
         return report(
             check(other, task="digits", model="classifier"),

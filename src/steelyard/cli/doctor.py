@@ -101,11 +101,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _lines(found: dict[str, Any]) -> list[str]:
     lines = [f"steelyard {found['steelyard']}, Python {found['python']} on {found['system']}", "", "core"]
     for name, package in found["core"].items():
-        lines.append(f"  {name:<10} {_said(package, 'MISSING: pip install steelyard', 'pip install --upgrade steelyard')}")
+        lines.append(f"  {name:<10} {_package_status(package, 'MISSING: pip install steelyard', 'pip install --upgrade steelyard')}")
     lines += ["", "extras, and what each adds"]
     for extra, told in found["extras"].items():
         packages = told["packages"]
-        there = ", ".join(f"{name} {_said(package, 'not installed', told['install'])}" for name, package in packages.items())
+        there = ", ".join(f"{name} {_package_status(package, 'not installed', told['install'])}" for name, package in packages.items())
         lines.append(f"  {extra:<10} {there:<34} {told['adds']}")
         if not all(package["version"] for package in packages.values()):
             lines.append(f"  {'':<10} {told['install']}")
@@ -115,7 +115,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _said(package: dict[str, Any], missing: str, remedy: str) -> str:
+def _package_status(package: dict[str, Any], missing: str, remedy: str) -> str:
     if package["version"] is None:
         return missing
     return package["version"] if package["ok"] else f"{package['version']} is older than {package['lowest']}: {remedy}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, Given, reading_progress, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.history import EXPORT, IMPORT
 
@@ -52,7 +52,7 @@ def export_(given: Given) -> None:
         from steelyard.questions.history.export_mlflow import export_to_mlflow
 
         try:
-            with told_while_reading(given["quiet"]):
+            with reading_progress(given["quiet"]):
                 result = export_to_mlflow(**asked)
         except (KeyboardInterrupt, SystemExit) as stop:
             for note in getattr(stop, "__notes__", ()):

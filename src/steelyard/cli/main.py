@@ -111,12 +111,12 @@ def _main(arguments: list[str]) -> NoReturn:
         click.echo(page.format_message(), err=True)
         code = 3
     except click.ClickException as mistake:
-        code = _told(_usage_message(mistake), 3, arguments)
+        code = _print_error(_usage_message(mistake), 3, arguments)
     except SteelyardError as mistake:
-        code = _told(f"error: {_one_line(str(mistake))}", 3, arguments)
+        code = _print_error(f"error: {_one_line(str(mistake))}", 3, arguments)
     except Exception as fault:
         told = f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}"
-        code = _told(told, 70, arguments)
+        code = _print_error(told, 70, arguments)
     except SystemExit as stop:  # SIGTERM
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
     _leave_at_once(code)
@@ -159,7 +159,7 @@ def _leave_at_once(code: int) -> None:
     os._exit(code)
 
 
-def _told(message: str, code: int, arguments: list[str]) -> int:
+def _print_error(message: str, code: int, arguments: list[str]) -> int:
     """Say what went wrong, after the traceback if it was asked for."""
     if "--debug" in arguments:
         import traceback

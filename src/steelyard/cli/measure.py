@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import INPUT, RECORD_FORMAT, Given, fraction, pairs_given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, RECORD_FORMAT, Given, fraction, pairs_given, reading_progress, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.measure import OPTIONS
 from steelyard.outputs import refuse_overwriting
@@ -48,7 +48,7 @@ def measure(source: str | None, given: Given) -> None:
         )
     from steelyard.questions.measure.measure import measure as ask
 
-    with told_while_reading(given["quiet"]):
+    with reading_progress(given["quiet"]):
         result = ask(data, **given.keywords())
     given.answer(result, **({"details": True} if given["details"] else {}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.command import INPUT, Given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, Given, reading_progress, verb_command
 from steelyard.cli.compare import write_answer
 from steelyard.options.rank import OPTIONS
 
@@ -25,6 +25,6 @@ def rank(sources: tuple[str, ...], given: Given) -> None:
     """
     from steelyard.questions.compare.compare import rank as ask
 
-    with told_while_reading(given["quiet"]):
+    with reading_progress(given["quiet"]):
         result = ask(*sources, **given.keywords())
     write_answer(result, given)

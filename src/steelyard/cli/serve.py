@@ -38,7 +38,7 @@ def serve(given: Given) -> None:
     serving = _serving(given)
     found = app.bound("127.0.0.1" if given["host"].lower() == "localhost" else given["host"], given["port"])
     address = app.address_of(found)
-    app.serve(serving, found, ready=lambda: _told(serving, address, given))
+    app.serve(serving, found, ready=lambda: _print_address(serving, address, given))
     click.echo("stopped", err=True)
 
 
@@ -69,7 +69,7 @@ def _serving(given: Given) -> Any:
         return replace(serving, shown=history.shown)
 
 
-def _told(serving: Any, address: str, given: Given) -> None:
+def _print_address(serving: Any, address: str, given: Given) -> None:
     """Where the page is, and the token if it was made here; it is said once, and to the terminal only."""
     click.echo(f"serving {serving.shown} at {address}", err=True)
     if given["token"] is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.command import INPUT, Given, refuse_given, told_while_reading, verb_command
+from steelyard.cli.command import INPUT, Given, reading_progress, refuse_given, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.split import CHECK_OPTIONS, COMMON_OPTIONS, OPTIONS, SPLIT_OPTIONS
 from steelyard.outputs import refuse_overwriting
@@ -41,7 +41,7 @@ def split(data: tuple[str, ...], given: Given) -> None:
         refuse_given(allowed, "--check")
         from steelyard.questions.split.check_split import check_split
 
-        with told_while_reading(given["quiet"]):
+        with reading_progress(given["quiet"]):
             found = check_split(*data, **given.keywords())
         given.answer(found, output=given["answer_"])
         given.leave(found)
@@ -56,7 +56,7 @@ def split(data: tuple[str, ...], given: Given) -> None:
     if not given["dry_run"]:
         names = [*(name for name in ("train", "dev", "test") if name in keywords), *keywords.get("parts", ())]
         _refuse_answer_over_part(data[0], names, given["output"], given["answer_"])
-    with told_while_reading(given["quiet"]):
+    with reading_progress(given["quiet"]):
         made = ask(data[0], **keywords)
     given.answer(made, output=given["answer_"])
 

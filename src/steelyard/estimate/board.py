@@ -19,7 +19,7 @@ from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import CombinedTasks, Comparison, Leaderboard, MeanRanks, OmnibusTest, Ranked, System
 from steelyard.tally.pairs import Pairs, agree_on_units
-from steelyard.tally.spelling import label_order, told_of_look_alike_slices
+from steelyard.tally.spelling import label_order, slice_look_alike_warnings
 
 WINNERS_CURSE = (
     "the best of several systems looks better than it is, because it was picked for its score; "
@@ -163,7 +163,7 @@ def _friedman(
         return None
     labels = matched[0, 1].baseline.slices[by[0]]
     values = label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0)
-    warnings.extend(told_of_look_alike_slices(by[0], values))
+    warnings.extend(slice_look_alike_warnings(by[0], values))
     if len(values) < 2:
         raise UsageError(
             f"The column {by[0]!r} has only {len(values)} value; ranks over datasets need at least two.",

@@ -23,7 +23,7 @@ from steelyard.estimate.opening import (
     settled,
     subset,
     warn_disagreement,
-    warn_unheard_positive,
+    warn_unused_positive,
 )
 from steelyard.estimate.pair_evidence import joint_evidence, pair_evidence, scores_decide, unpaired_evidence
 from steelyard.estimate.paired_units import compare_units
@@ -49,12 +49,12 @@ from steelyard.results.comparison import ComparedSlice, Comparison, Leaderboard
 from steelyard.tally.counts import OF_OUTCOMES
 from steelyard.tally.design import take
 from steelyard.tally.pairs import Pairs, settle_pairing
-from steelyard.tally.spelling import label_order, told_of_look_alike_slices
+from steelyard.tally.spelling import label_order, slice_look_alike_warnings
 
 SYSTEMS = ("model", "prompt")  # what tells two systems of one log apart; a task or a score is another question
 
 
-def told_apart(given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
+def varied_choice(given: Mapping[str, Any]) -> tuple[str, list[str]] | None:
     """The one choice that has several values, and these; None if every choice has one."""
     several = {what: list(given[what]) for what in LOG_CHOICES if isinstance(given.get(what), (list, tuple))}
     if not several:
@@ -176,7 +176,7 @@ def compare_sources(
     if isinstance(given.get("truth"), (list, np.ndarray)):
         given["truth"] = as_column("truth", given["truth"])  # one column for all systems, encoded once
     data = [d for d in data if d is not None]
-    apart = told_apart(given)
+    apart = varied_choice(given)
     if apart is not None:
         data = opened_systems(data, *apart, given, lambda one, choice: _open(one, choice, by))
     if names is not None:
@@ -186,14 +186,14 @@ def compare_sources(
     guess = metric or (usual({"ratio"})[0] if ratio is not None else None)
     if len(data) == 2 and not many and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
-        warn_unheard_positive(asked.own.positive, warnings, labelled=any("truth" in one.roles for one in data))
+        warn_unused_positive(asked.own.positive, warnings, labelled=any("truth" in one.roles for one in data))
         if (found := compare_large(data[0], data[1], guess, asked, warnings, names)) is not None:
             return found
     runs = _runs(data, guess, asked, warnings, by, given, names)
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.range in OF_OUTCOMES)
-    warn_unheard_positive(asked.own.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
+    warn_unused_positive(asked.own.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     scored = chosen.right_or_wrong and asked.own.range in OF_OUTCOMES and all(run.items.score is not None for run in runs)
@@ -383,7 +383,7 @@ def _slices(
         parts: list[ComparedSlice] = []
         tasks: list[Pairs] = []
         values = label_order(labels.names[i] for i in np.unique(labels.codes) if i >= 0)
-        warnings.extend(told_of_look_alike_slices(column, values))
+        warnings.extend(slice_look_alike_warnings(column, values))
         for value in values:
             inside = labels.codes == labels.names.index(value)
             items = np.unique(pairs.baseline_item[inside])

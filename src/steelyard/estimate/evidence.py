@@ -14,7 +14,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.results import signature
-from steelyard.results.base import Warnings, put_off
+from steelyard.results.base import Warnings, defer
 from steelyard.results.comparison import BeliefInMargin, Comparison, Difference, System, Test, WithinMargin
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -189,7 +189,7 @@ def comparison_of(
     if callable(found.probability):
         late["probability_candidate_better"] = found.probability
     if warnings.waiting:
-        late["warnings"] = partial(tuple, warnings.kept())
+        late["warnings"] = partial(tuple, warnings.snapshot())
     written = Comparison(
         design=found.design,
         metric=metric,
@@ -212,14 +212,14 @@ def comparison_of(
         warnings=() if warnings.waiting else tuple(warnings),
         **more,
     )
-    return put_off(written, **late) if late else written
+    return defer(written, **late) if late else written
 
 
 def systems_of(found: Evidence, names: tuple[str, str]) -> tuple[System, System]:
     """Each of the two alone."""
     own, estimates = found.own or (OwnEstimate(None, None), OwnEstimate(None, None)), (found.baseline, found.candidate)
     if callable(own):
-        baseline, candidate = (_put_off(name, estimates[i], own, i) for i, name in enumerate(names))
+        baseline, candidate = (_defer(name, estimates[i], own, i) for i, name in enumerate(names))
     else:
         baseline, candidate = (
             System(name=name, estimate=estimate, interval=one.interval, standard_error=one.error)
@@ -228,10 +228,10 @@ def systems_of(found: Evidence, names: tuple[str, str]) -> tuple[System, System]
     return baseline, candidate
 
 
-def _put_off(name: str, estimate: float | None, own: Callable[[], OwnPair], i: int) -> System:
+def _defer(name: str, estimate: float | None, own: Callable[[], OwnPair], i: int) -> System:
     """A system whose own interval is found out when somebody reads it."""
     system = System(name=name, estimate=estimate, interval=None, standard_error=None)
-    return put_off(system, interval=lambda: own()[i].interval, standard_error=lambda: own()[i].error)
+    return defer(system, interval=lambda: own()[i].interval, standard_error=lambda: own()[i].error)
 
 
 def _detectable(found: Evidence, asked: CompareOptions) -> float | None:

@@ -33,7 +33,7 @@ def or_none(make: Callable[[], T]) -> T | None:
 
 def no_answer(method: str, reason: object, *, name: str = "", difference: bool = False) -> str:
     """That a method has no interval: of the metric of this name, or of a difference."""
-    return f"{_whose(name)}{method} gives no interval {'for the difference ' if difference else ''}here ({reason})"
+    return f"{_name_prefix(name)}{method} gives no interval {'for the difference ' if difference else ''}here ({reason})"
 
 
 def given_instead(method: str, reason: object, given: str, *, name: str = "", difference: bool = False, wide: bool = False) -> str:
@@ -52,7 +52,7 @@ def none_given(reason: object, *, name: str = "", difference: bool = False, of: 
     'no interval for the difference (no spread)'
     """
     what = "no interval for the difference" if difference else "no interval"
-    return f"{_whose(name)}{what}{f' for {of}' if of else ''} ({reason}){advice}"
+    return f"{_name_prefix(name)}{what}{f' for {of}' if of else ''} ({reason}){advice}"
 
 
 def left_out(name: str, undefined: int, draws: int, why: str = "") -> str:
@@ -60,5 +60,5 @@ def left_out(name: str, undefined: int, draws: int, why: str = "") -> str:
     return f"{name} was undefined in {undefined} of {draws} draws{why}; they were left out"
 
 
-def _whose(name: str) -> str:
+def _name_prefix(name: str) -> str:
     return f"{name}: " if name else ""

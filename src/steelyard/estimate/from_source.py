@@ -21,7 +21,7 @@ from steelyard.estimate.opening import (
     refuse_numeric_truth,
     refuse_unfinished,
     warn_disagreement,
-    warn_unheard_positive,
+    warn_unused_positive,
 )
 from steelyard.estimate.rows import (
     DEALT,
@@ -53,7 +53,7 @@ from steelyard.tally.counts import OF_OUTCOMES, Counts, TableTally
 from steelyard.tally.design import from_codes, present, take
 from steelyard.tally.rounding import rounding
 from steelyard.tally.sample import Sample, refuse_beyond
-from steelyard.tally.spelling import label_order, told_of_look_alike_slices, told_of_look_alikes
+from steelyard.tally.spelling import label_order, look_alike_warnings, slice_look_alike_warnings
 from steelyard.tally.sums import Sums
 
 
@@ -195,7 +195,7 @@ def measure_source(
     metrics = metrics if metrics is not None else default_metrics(source)
     if up is None and source.log is not None:
         up = next((told for metric in metrics if (told := own_direction([source.log], metric)) is not None), None)
-    warn_unheard_positive(settings.positive, warnings, labelled="truth" in source.roles)
+    warn_unused_positive(settings.positive, warnings, labelled="truth" in source.roles)
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive), higher_is_better=up)
     if (found := measure_units(source, metrics, settings, warnings, asked=asked)) is not None:
         return found
@@ -219,7 +219,7 @@ def measure_source(
             refuse_numeric_truth(items)
             metrics, said = _headline(items, metrics, settings)
             hints = (*hints, *said)
-        warnings.extend(() if items.id is None else told_of_look_alikes(items.id.names))
+        warnings.extend(() if items.id is None else look_alike_warnings(items.id.names))
         sample = Sample(items, settings, warnings, settings.labels, needed=_used(metrics, source))
         if not asked and all(metric.averages_scores for metric in metrics) and sample.binary_scores:
             metrics = usual({"score"}, right_or_wrong=True)
@@ -397,7 +397,7 @@ def _slices(
     for column in by:
         codes, names = sample.items.slices[column].codes, sample.items.slices[column].names
         values = {names[i] if i >= 0 else "(missing)": codes == i for i in np.unique(codes)}
-        warnings.extend(told_of_look_alike_slices(column, label_order(values)))
+        warnings.extend(slice_look_alike_warnings(column, label_order(values)))
         for value in label_order(values):
             own = Warnings()
             part = Sample(take(sample.items, values[value]), settings, own, labels)

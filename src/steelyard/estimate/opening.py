@@ -20,7 +20,7 @@ from steelyard.read.source import Source
 from steelyard.results.base import Warnings
 from steelyard.tally.design import same_label, settle_missing, take
 from steelyard.tally.pairs import PairingReport, Pairs, agree_on_units, aligned, match, number_rows, settle_pairing
-from steelyard.tally.spelling import told_of_look_alikes
+from steelyard.tally.spelling import look_alike_warnings
 
 
 def own_metric(logs: Sequence[Log | None]) -> Metric | None:
@@ -74,7 +74,7 @@ def own_positive(logs: Sequence[Log | None], metrics: Sequence[Metric], positive
     return told.pop()
 
 
-def warn_unheard_positive(positive: Any, warnings: Warnings, *, labelled: bool) -> None:
+def warn_unused_positive(positive: Any, warnings: Warnings, *, labelled: bool) -> None:
     """A class is named where no labels are read: said, not passed over."""
     if positive is not None and not labelled:
         warnings.add("positive was not used: no labels were read, and scores have no classes")
@@ -100,7 +100,7 @@ def refuse_direction(asked: bool, metrics: Sequence[Metric]) -> None:
         )
 
 
-def hold_to_own(logs: Sequence[Log | None], name: str | None, *, on_record: bool = False) -> None:
+def check_log_metric(logs: Sequence[Log | None], name: str | None, *, on_record: bool = False) -> None:
     """A log about one metric is not judged by a reference about another, unless somebody asks for that metric by name.
 
     on_record: the reference names its metric, so that somebody chose it for a log whose own number the items cannot give.
@@ -211,7 +211,7 @@ def paired(baseline: SystemItems, candidate: SystemItems, asked: CompareOptions,
         gone = [ids_of(run.items) - ids_of(kept) for run, kept in zip(sides, runs, strict=True)]
         runs = [without(runs[0], gone[1]), without(runs[1], gone[0])]
     names = [() if run.id is None else run.id.names for run in runs]
-    warnings.extend(said for each in (names[:1] if names[0] == names[1] else names) for said in told_of_look_alikes(each))
+    warnings.extend(said for each in (names[:1] if names[0] == names[1] else names) for said in look_alike_warnings(each))
     pairs, report = match(runs[0], runs[1], asked.sides)
     warnings.extend(settle_pairing(report, asked.unmatched, asked.sides))
     if baseline.items.id is None:
@@ -259,8 +259,8 @@ def aligned_runs(systems: Sequence[SystemItems], asked: CompareOptions) -> Align
         if asked.own.missing == "drop" and (system.items.id is None or runs[-1].n < system.items.n):
             return None  # what one system lacks is left out of each pair that it is in
     ids = [() if run.id is None else run.id.names for run in runs]
-    told = tuple(told_of_look_alikes(ids[0]))
-    alike = tuple(told if names == ids[0] else tuple(told_of_look_alikes(names)) for names in ids)
+    told = tuple(look_alike_warnings(ids[0]))
+    alike = tuple(told if names == ids[0] else tuple(look_alike_warnings(names)) for names in ids)
     found = aligned(runs)
     return None if found is None else AlignedRuns(tuple(found[0]), found[1], tuple(said), alike)
 

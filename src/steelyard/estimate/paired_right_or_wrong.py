@@ -17,7 +17,7 @@ from steelyard.infer.paired import mcnemar as infer
 from steelyard.metrics.base import Metric
 from steelyard.metrics.labels import ACCURACY
 from steelyard.options.compare import CompareOptions
-from steelyard.results.base import UNSAID, Warnings
+from steelyard.results.base import NOT_SET, Warnings
 from steelyard.results.comparison import BeliefInMargin, Test, WithinMargin
 from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
@@ -59,7 +59,7 @@ def compare_flips(
         correlation=phi(both, gained, lost, neither),
         details=ComparisonDetails(
             pairing_gain=pairing_gain(both, gained, lost, neither),
-            prior_sd=UNSAID if p_adjusted is None or asked.own.prior_scale is not None else prior_sd,  # as `believe` would note it
+            prior_sd=NOT_SET if p_adjusted is None or asked.own.prior_scale is not None else prior_sd,  # as `believe` would note it
             p_adjusted=p_adjusted,
         ),
     )

@@ -53,7 +53,7 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
     if own_later:
         delta = infer.first_order(joint, metric.of_table(code, asked.own.absent))
         first, second = delta.baseline, delta.candidate
-        warnings.put_off(lambda: own().warnings)
+        warnings.defer(lambda: own().warnings)
     else:
         first, second = own().estimates
         warnings.extend(own().warnings)
@@ -107,13 +107,13 @@ def compare_table(joint: JointCounts, metric: Metric, label: str | None, asked: 
         found.note(identical=True)
         warnings.add("the two systems give the same answer to every item: identical runs, or one run compared with itself")
     if own_later:
-        warnings.put_off(partial(_said_of_labels, sides, metric, asked))
+        warnings.defer(partial(_label_warnings, sides, metric, asked))
     else:
-        warnings.extend(_said_of_labels(sides, metric, asked))
+        warnings.extend(_label_warnings(sides, metric, asked))
     return found
 
 
-def _said_of_labels(sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions) -> Warnings:
+def _label_warnings(sides: tuple[Counts, Counts], metric: Metric, asked: CompareOptions) -> Warnings:
     said = Warnings()
     warn_about_labels(sides[0] + sides[1], [metric], asked.own, said)
     return said

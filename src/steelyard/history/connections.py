@@ -102,9 +102,9 @@ class SqliteHistory:
 
     def _guarded(self, query: Callable[[], Found]) -> Found:
         try:
-            return databases.guarded(query, self._fault, _told(self.shown))
+            return databases.guarded(query, self._fault, _error_maker(self.shown))
         except UnicodeEncodeError:
-            raise _told(self.shown)("a text with half a surrogate pair") from None
+            raise _error_maker(self.shown)("a text with half a surrogate pair") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -158,7 +158,7 @@ class PostgresHistory:
 
     def _connection(self) -> Any:
         if self._con is None or self._con.closed:
-            self._con = connect_postgres(self._settings, f"cannot open the history {self.shown}", _told(self.shown))
+            self._con = connect_postgres(self._settings, f"cannot open the history {self.shown}", _error_maker(self.shown))
             import psycopg
 
             self._fault = psycopg.Error
@@ -177,11 +177,11 @@ class PostgresHistory:
 
     def _guarded(self, query: Callable[[], Found]) -> Found:
         try:
-            return databases.guarded(query, self._fault, _told(self.shown), secrets_of(self._settings))
+            return databases.guarded(query, self._fault, _error_maker(self.shown), secrets_of(self._settings))
         except SourceError:
             raise
         except (UnicodeEncodeError, ValueError) as error:  # a NUL or half a surrogate pair: no text of PostgreSQL
-            raise _told(self.shown)(f"a text that the server cannot hold ({type(error).__name__})") from None
+            raise _error_maker(self.shown)(f"a text that the server cannot hold ({type(error).__name__})") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -230,14 +230,14 @@ class PostgresHistory:
             self._con.close()
 
 
-def _told(shown: str) -> Callable[[str], SourceError]:
+def _error_maker(shown: str) -> Callable[[str], SourceError]:
     """A database's fault as advice."""
 
-    def told(said: str) -> SourceError:
-        known = next(((need, hint) for sign, need, hint in _FAULTS if sign in said.lower()), ("a database that answers", ""))
-        return SourceError(f"cannot use the history {shown}", got=said, need=known[0], hint=known[1])
+    def database_error(message: str) -> SourceError:
+        known = next(((need, hint) for sign, need, hint in _FAULTS if sign in message.lower()), ("a database that answers", ""))
+        return SourceError(f"cannot use the history {shown}", got=message, need=known[0], hint=known[1])
 
-    return told
+    return database_error
 
 
 _FAULTS = (

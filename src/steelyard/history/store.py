@@ -593,7 +593,7 @@ def _row(run: PastRun) -> list[Any]:
             value = _json(value)
         elif name == "higher_is_better":
             value = int(value)
-        elif isinstance(value, str) and ("\0" in value or (not value.isprintable() and _unsayable(value))):
+        elif isinstance(value, str) and ("\0" in value or (not value.isprintable() and _has_surrogates(value))):
             raise UsageError(
                 f"The {name} has characters that no database holds.",
                 got=f"a {name} with characters that no database holds",
@@ -603,7 +603,7 @@ def _row(run: PastRun) -> list[Any]:
     return out
 
 
-def _unsayable(text: str) -> bool:
+def _has_surrogates(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 

@@ -89,13 +89,13 @@ class GitHubComments:
 
     def _listed(self, page: Any) -> list[Any]:
         if not isinstance(page, list):
-            raise self.client.strange("no list of comments")
+            raise self.client.unexpected_answer("no list of comments")
         return page
 
     def _comment(self, found: Any) -> FoundComment:
         number = found.get("id") if isinstance(found, dict) else None
         if not isinstance(number, int):
-            raise self.client.strange("a comment without an id")
+            raise self.client.unexpected_answer("a comment without an id")
         user = found.get("user")
         kind = user.get("type") if isinstance(user, dict) else None
         return FoundComment(
@@ -106,7 +106,7 @@ class GitHubComments:
         head = found.get("head") if isinstance(found, dict) else None
         commit = _text(head, "sha")
         if not isinstance(head, Mapping) or not commit:
-            raise self.client.strange("a pull request without its last commit")
+            raise self.client.unexpected_answer("a pull request without its last commit")
         return PullRequestHead(
             commit=commit,
             branch=_text(head, "ref") or "",
@@ -121,7 +121,7 @@ def pull_requests_of(client: RestClient, repository: str, run: WorkflowRun) -> l
     path = f"/repos/{repository}/pulls?state=open&per_page=100&head={quote(f'{owner}:{run.branch}', safe=':')}"
     found = client.get(path).value
     if not isinstance(found, list):
-        raise client.strange("no list of pull requests")
+        raise client.unexpected_answer("no list of pull requests")
     out = []
     for each in found:
         head = each.get("head") if isinstance(each, dict) else None

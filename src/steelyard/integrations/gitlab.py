@@ -95,20 +95,20 @@ class GitLabNotes:
         found = self.client.get(self._path).value
         commit = found.get("sha") if isinstance(found, dict) else None
         if not isinstance(commit, str) or not commit:
-            raise self.client.strange("a merge request without its last commit")
+            raise self.client.unexpected_answer("a merge request without its last commit")
         self._page = found["web_url"] if isinstance(found.get("web_url"), str) else ""
         source = found.get("source_project_id")
         return PullRequestHead(commit=commit, branch=str(found.get("source_branch") or ""), repository=str(source or ""), url=self._page)
 
     def _listed(self, page: Any) -> list[Any]:
         if not isinstance(page, list):
-            raise self.client.strange("no list of notes")
+            raise self.client.unexpected_answer("no list of notes")
         return page
 
     def _note(self, found: Any) -> FoundComment:
         number = found.get("id") if isinstance(found, dict) else None
         if not isinstance(number, int):
-            raise self.client.strange("a note without an id")
+            raise self.client.unexpected_answer("a note without an id")
         author, body = found.get("author"), found.get("body")
         name = author.get("username") if isinstance(author, dict) else None
         return FoundComment(

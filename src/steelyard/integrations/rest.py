@@ -203,15 +203,15 @@ class RestClient:
 
     def _read(self, reply: Reply) -> RestAnswer:
         if reply.status >= 400:
-            raise Refused(reply.status, said_in(reply.body))
+            raise Refused(reply.status, error_message(reply.body))
         if reply.status == 204 or not reply.body.strip():
             return RestAnswer(None, reply.headers)
         try:
             return RestAnswer(json.loads(reply.body.decode("utf-8")), reply.headers)
         except (ValueError, RecursionError) as fault:
-            raise self.strange("an answer that is not JSON") from fault
+            raise self.unexpected_answer("an answer that is not JSON") from fault
 
-    def strange(self, got: str) -> SourceError:
+    def unexpected_answer(self, got: str) -> SourceError:
         """An answer that is not what this API gives."""
         hint = "is this the address of the API, and not of the pages for people?"
         return SourceError(
@@ -228,7 +228,9 @@ class RestClient:
         headers = reply.headers
         asked = asked_to_wait(headers, self._now(), longest=math.inf)
         left = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining", "")).strip()
-        if reply.status != 429 and not (reply.status == 403 and (asked is not None or left == "0" or _LIMIT.search(said_in(reply.body)))):
+        if reply.status != 429 and not (
+            reply.status == 403 and (asked is not None or left == "0" or _LIMIT.search(error_message(reply.body)))
+        ):
             return None
         if asked is not None:
             return asked
@@ -254,7 +256,7 @@ class RestClient:
 
     def _trouble(self, reply: Reply | None, lost: TransportError | None) -> str:
         if reply is not None:
-            words = said_in(reply.body)
+            words = error_message(reply.body)
             return f"status {reply.status}{f' ({words})' if words else ''}"
         return redact(lost.words) if lost is not None else "no answer"
 
@@ -274,12 +276,14 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} second{'' if round(seconds) == 1 else 's'}"
 
 
-def said_in(body: bytes) -> str:
+def error_message(body: bytes) -> str:
     """What a server says is wrong, in one line: `message` or `error` of its JSON with its `errors`, nothing of a page of HTML.
 
-    >>> said_in(b'{"message": "Not Found", "status": "404"}'), said_in(b"<html>"), said_in(b'{"message": {"body": ["is too long"]}}')
-    ('Not Found', '', 'body is too long')
-    >>> said_in(b'{"message": "Validation Failed", "errors": [{"code": "custom", "message": "Body is too long"}, "no"]}')
+    >>> error_message(b'{"message": "Not Found", "status": "404"}'), error_message(b"<html>")
+    ('Not Found', '')
+    >>> error_message(b'{"message": {"body": ["is too long"]}}')
+    'body is too long'
+    >>> error_message(b'{"message": "Validation Failed", "errors": [{"code": "custom", "message": "Body is too long"}, "no"]}')
     'Validation Failed: Body is too long; no'
     """
     try:

@@ -10,8 +10,8 @@ from steelyard.options.option import (
     DIRECTORY,
     DRAWS,
     HISTORY,
+    HISTORY_OPTIONS,
     KEEP_ANSWERS,
-    KEPT,
     LOG_PARTS,
     MISSING,
     NIGHT,
@@ -134,7 +134,7 @@ IN_PYTHON = (*(replace(option, required=option.required or option.name in ("task
 SUITE = (
     Option(name="path", takes="path", required=True, python_alone=ARGUMENT, help="The suite file, TOML."),
     *(option for option in OPTIONS if option.name in ("directory", "config", "seed")),
-    *KEPT,
+    *HISTORY_OPTIONS,
     *(replace(option, elsewhere="") for option in NIGHT),
     Option(
         name="today", takes="date", python_alone="for reports of another day", help="The day by which entries are stale.  [default: today]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.options.option import CONFIG, KEPT, Option
+from steelyard.options.option import CONFIG, HISTORY_OPTIONS, Option
 
 READ = Option(
     name="history",
@@ -166,7 +166,7 @@ TWO_RUNS = (
     ),
 )
 KEEP = (
-    *KEPT,
+    *HISTORY_OPTIONS,
     *(option for option in OPTIONS if option.name in ("config", "spec")),
     Option(
         name="protocol",

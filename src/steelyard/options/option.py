@@ -17,7 +17,7 @@ from steelyard.late_pattern import late_pattern
 
 REQUIRED = object()  # of a parameter without a default
 _FLAG = late_pattern(r"(?<![\w-])--([a-z][a-z-]*)")
-_TOLD_TO_TYPE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
+_REPEATABLE_SENTENCE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|Repeat)\.")
 
 
 def _shown(default: Any) -> str:
@@ -85,7 +85,7 @@ class Option:
         """What may be given, by what it is for; most have one list for everything."""
         return _read(self.registry) if self.registry else {"": self.choices}
 
-    def _names_told(self) -> str:
+    def _catalogue_sentence(self) -> str:
         lists = {use: ", ".join(names) for use, names in self._catalogue().items()}
         told = f"one of {lists['']}." if "" in lists else f"{'; '.join(f'{use}: {names}' for use, names in lists.items())}."
         return f"{told[:1].upper()}{told[1:]}"
@@ -104,7 +104,7 @@ class Option:
     def help_with_names(self) -> str:
         """Its help, with the names of its catalogue before what is said of the default."""
         said, mark, default = self.help.partition("  [default: ")
-        return f"{said} {self._names_told()}{mark}{default}" if self.registry else self.help
+        return f"{said} {self._catalogue_sentence()}{mark}{default}" if self.registry else self.help
 
     def sentence(self, default: Any) -> str:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
@@ -113,11 +113,11 @@ class Option:
         "What to do with ids that only one run has. One of error, drop. Default: 'error'."
         """
         said, _, words = (self.python or self.help).partition("  [default: ")
-        said = _TOLD_TO_TYPE.sub("", _FLAG.sub(lambda found: found[1].replace("-", "_"), said))
+        said = _REPEATABLE_SENTENCE.sub("", _FLAG.sub(lambda found: found[1].replace("-", "_"), said))
         return " ".join(
             [
                 f"False: {said[0].lower()}{said[1:]}" if self.turns_off else said,
-                *([self._names_told()] if self.choices or self.registry else []),
+                *([self._catalogue_sentence()] if self.choices or self.registry else []),
                 *([] if default is REQUIRED else [f"Default: {words.removesuffix(']') or self.unset or _shown(default)}."]),
             ]
         )
@@ -305,7 +305,7 @@ KEEP_ANSWERS = Option(
 )
 
 ARGUMENT = "an argument of the command"
-KEPT = (HISTORY, KEEP_ANSWERS)
+HISTORY_OPTIONS = (HISTORY, KEEP_ANSWERS)
 
 SOURCE_OPTIONS = (*COLUMNS, RATIO, *LOG_CHOICES, *ENGINE)
 SOURCE_DECLARED = {option.name: option for option in SOURCE_OPTIONS}

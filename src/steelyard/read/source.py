@@ -18,7 +18,7 @@ from steelyard.read.engines.tables import SqlTable
 from steelyard.read.engines.unread import UnreadTable
 from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
-from steelyard.tally.spelling import MOST, told_of_look_alikes
+from steelyard.tally.spelling import MOST, look_alike_warnings
 
 if TYPE_CHECKING:
     from steelyard.read.logs.log import Log
@@ -333,7 +333,7 @@ class Source:
         unusual = None if self._unread is None or column is None else self._unread.unusual(column)
         if column is None or unusual == 0 or not isinstance(self.table, EngineTable) or self.n > MOST:
             return []
-        return told_of_look_alikes(list(dict.fromkeys(self.table.look_alikes(column, unusual=None if unusual is None else True))))
+        return look_alike_warnings(list(dict.fromkeys(self.table.look_alikes(column, unusual=None if unusual is None else True))))
 
     def _key(self) -> list[str]:
         """The columns that tell the rows apart: the id, and the repeat if there are any."""

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
-from steelyard.yaml_text import UNSPEAKABLE
+from steelyard.yaml_text import UNPRINTABLE
 
 _COMMENT = late_pattern(r"(?:(?<=\s)|(?<=[\[\]{},:])|^)#[^\r\n]*", re.MULTILINE)
 
@@ -385,7 +385,7 @@ class _Builder:
         start, end = event.start_mark.index, event.end_mark.index
         if event.style in ("|", ">"):  # PyYAML counts what follows a block scalar, up to the next token, to it
             end = start + len(self.text[start:end].rstrip())
-        bad = UNSPEAKABLE.search(event.value)
+        bad = UNPRINTABLE.search(event.value)
         if bad:
             name = f"U+{ord(bad[0]):04X}"
             said = f"the escape for {name} is not allowed"

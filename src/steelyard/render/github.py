@@ -44,11 +44,11 @@ def _lines(kind: str, notes: Sequence[Note]) -> list[str]:
     """At most ten commands; the last of more than ten tells of the rest by title."""
     if len(notes) > MOST:
         rest = notes[MOST - 1 :]
-        notes = [*notes[: MOST - 1], (f"{len(rest)} more", [_told(title, lines) for title, lines in rest])]
+        notes = [*notes[: MOST - 1], (f"{len(rest)} more", [_with_first_line(title, lines) for title, lines in rest])]
     return [f"::{kind} title={_escaped(_shown(title, TITLE), _PROPERTY)}::{_escaped(_message(lines), _DATA)}" for title, lines in notes]
 
 
-def _told(title: str, lines: Sequence[str]) -> str:
+def _with_first_line(title: str, lines: Sequence[str]) -> str:
     return f"{title}: {lines[0]}" if lines else title
 
 

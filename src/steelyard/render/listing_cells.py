@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.render.digits import NONE, nearest
 from steelyard.render.pages.verdict import spec_text
-from steelyard.results.base import UNSAID
+from steelyard.results.base import NOT_SET
 from steelyard.results.references import (
     ChangedReference,
     ImportedFile,
@@ -74,7 +74,7 @@ def list_cells(row: ListedReference) -> Cells:
 
 def bare_score_threshold(told: ListedReference | ReferenceGate) -> float | None:
     """What a bare score would be held to; answers of 0.1.0 call it the threshold."""
-    return told.threshold if told.bare_score_threshold is UNSAID else told.bare_score_threshold
+    return told.threshold if told.bare_score_threshold is NOT_SET else told.bare_score_threshold
 
 
 def by_task(result: Listing) -> dict[str, list[ListedReference]]:
@@ -100,7 +100,7 @@ def gate_facts(result: ReferenceDetail) -> list[tuple[str, str]]:
     return [("design", gate.design), *out, *([("note", gate.note)] if gate.note else [])]
 
 
-def held_lines(result: ReferenceDetail) -> list[tuple[str, str]]:
+def compared_lines(result: ReferenceDetail) -> list[tuple[str, str]]:
     """Every entry of the model held against the spec: its line, and what differs."""
     out = []
     for each in result.held or ():

@@ -191,8 +191,8 @@ def _facts(block: of.FactList) -> list[Piece]:
 
 def _sentences(block: of.Sentences) -> list[Piece]:
     if not block.listed:
-        return [Piece(head="  \n".join(word(said, LONG) for said in block.said))]
-    rows = [_broken(f"- {word(said, LONG)}", block.columns, GAP) for said in block.said]
+        return [Piece(head="  \n".join(word(sentence, LONG) for sentence in block.sentences))]
+    rows = [_broken(f"- {word(sentence, LONG)}", block.columns, GAP) for sentence in block.sentences]
     return [Piece(rows=rows, worth=block.worth, noun=block.noun)]
 
 

@@ -30,7 +30,7 @@ TEXT, MARKDOWN, HTML = "text", "markdown", "html"
 ALL, WRITTEN = (TEXT, MARKDOWN, HTML), (TEXT, MARKDOWN)
 FLIPPED, DETAIL, ROW, WARNING, ALWAYS = 0, 1, 2, 3, 9  # worth: what is left out first of a page that grows too long
 SAMPLES = "#Samples"  # the one name of ours that looks like a reference of GitHub's
-TELLING = 10  # changed items that a page of text has room for
+SHOWN_CHANGES = 10  # changed items that a page of text has room for
 OWN = "on its own"  # the head of a guard's own verdict, where it counted as something else
 FIRST, NOWHERE, LAST = "first", "nowhere", "last"
 Fact = tuple[str, str, str]  # a name, a number and what it means
@@ -204,7 +204,7 @@ class Sentences(PageBlock):
     """
 
     shape: ClassVar[str] = "sentences"
-    said: Sequence[str]
+    sentences: Sequence[str]
     listed: bool = True
     hang: str = "  "
     bulleted: bool = False

@@ -1,9 +1,9 @@
-"""What every result is: a frozen value that says itself in plain values (`to_dict`) and is made from them again (`from_dict`).
+"""The base of every result: a frozen dataclass that converts itself to plain values (`to_dict`) and back (`from_dict`).
 
-Both ways follow the fields of the dataclass, so that `X.from_dict(x.to_dict()) == x` for every kind without a line of its own. A field
-says where JSON differs: `said_as("metrics")` gives it another name there, `said_as(None)` leaves it out, `said_apart(...)` says a part
-by keys beside one another. A kind that another answer is the core of (`AnswerWithin`) is told around that answer. What an earlier version
-wrote otherwise is put into today's keys by `_of_earlier`, before it is read.
+Both directions follow the fields of the dataclass, so that `X.from_dict(x.to_dict()) == x` for every kind without a line of its own.
+A field declares where JSON differs: `json_name("metrics")` gives it another key, `json_name(None)` leaves it out, `json_keys(...)` spreads
+the fields of a part over keys of the result. A `ResultWithAnswer` adds its own keys to those of the answer it contains. What an earlier
+version wrote is converted to the current keys by `_from_earlier_version`, before it is read.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ from steelyard.late_dataclass import dataclass
 from steelyard.redaction import shortened
 from steelyard.results.display import Displayable
 
-CLASSES: dict[str, type[Plain]] = {}  # every class with JSON both ways, by its name
+CLASSES: dict[str, type[Plain]] = {}  # every class with `to_dict` and `from_dict`, by its name
 KINDS: dict[str, type[Result]] = {}  # every kind of result that was loaded, by the name that JSON has for it
 
 T = TypeVar("T", bound="Plain")
 
 
-class Unsaid(Enum):
-    """What was not found, where None would be an answer."""
+class NotSet(Enum):
+    """A value that was not found, where None would be an answer."""
 
-    UNSAID = "unsaid"
+    NOT_SET = "not set"
 
     def __bool__(self) -> bool:
         return False
 
 
-UNSAID: Any = Unsaid.UNSAID
-SCALARS = frozenset((str, int, float, bool, NoneType))  # what JSON has as it is
-IF_ANY = {"brief": True}  # metadata of a field that JSON leaves out where it is as by default
+NOT_SET: Any = NotSet.NOT_SET
+SCALARS = frozenset((str, int, float, bool, NoneType))  # values that JSON has a type for
+OMIT_DEFAULT = {"brief": True}  # metadata of a field that JSON leaves out where it has its default
 
 
-def said_as(name: str | None, **more: Any) -> Any:
-    """A field that JSON knows by another name; None: not at all, and two results that differ in it alone are equal."""
+def json_name(name: str | None, **more: Any) -> Any:
+    """A field with another name in JSON; None: JSON has no such key, and results that differ only in this field are equal."""
     return field(metadata={"json": name}, compare=name is not None, **more)
 
 
-def said_apart(keys: Mapping[str, str], otherwise: Mapping[str, Any], **more: Any) -> Any:
-    """A part that JSON has no object for: each key of `keys` has one of its fields. `otherwise`: its other fields, and those not known."""
-    return field(metadata={"apart": dict(keys), "otherwise": dict(otherwise)}, **more)
+def json_keys(keys: Mapping[str, str], defaults: Mapping[str, Any], **more: Any) -> Any:
+    """A part whose fields are keys of the result itself: `keys` maps each key to a field; `defaults` has the other fields."""
+    return field(metadata={"apart": dict(keys), "defaults": dict(defaults)}, **more)
 
 
 def one_of(known: Iterable[str], **more: Any) -> Any:
-    """A text field that is one of a few. What JSON has instead is refused when it is read."""
+    """A text field with a few allowed values. Another value is refused when JSON is read."""
     return field(metadata={"known": frozenset(known)}, **more)
 
 
-def answer_within(**more: Any) -> Any:
-    """A field of an `AnswerWithin` that may be the answer it is told around."""
+def answer_field(**more: Any) -> Any:
+    """A field of a `ResultWithAnswer` that may hold its answer."""
     return field(metadata={"json": None, "answer": True}, **more)
 
 
 class Plain:
-    """A frozen dataclass with JSON both ways.
+    """A frozen dataclass with `to_dict` and `from_dict`.
 
-    A field may be put off: it is worked out when it is first read, by whoever reads it (an eye, JSON, ==, a copy), and is a plain
-    value from then on. What was asked for and costs little is there at once; what costs draws waits until somebody wants it.
+    A field may be deferred: it is computed when it is first read (printed, written as JSON, compared, copied), and is an ordinary
+    value from then on. Cheap values are computed at once; those that take random draws wait until they are needed.
     """
 
     __slots__ = ("_late",)
@@ -77,11 +77,11 @@ class Plain:
         CLASSES[cls.__name__] = cls
 
     def __post_init__(self) -> None:
-        """What no class describes is held in plain values, as JSON gives it back; a mapping given for a part becomes that part."""
-        about = _of(type(self))
+        """Values that no class describes become plain, as JSON would give them back; a mapping given for a part becomes that part."""
+        about = _fields_of(type(self))
         for name, several in about.free:
             given = getattr(self, name)
-            if given is None or given is UNSAID or (type(given) is tuple and not given):
+            if given is None or given is NOT_SET or (type(given) is tuple and not given):
                 continue  # a board has ten thousands of these, most of whose fields are as by default
             given = plain(given)
             object.__setattr__(self, name, tuple(given) if several else given)
@@ -93,17 +93,17 @@ class Plain:
             given = getattr(self, name)
             if given and not (type(given) is tuple and all(isinstance(each, Plain) for each in given)):
                 object.__setattr__(
-                    self, name, tuple(each if isinstance(each, Plain) else fitting(classes, each).of(each) for each in given)
+                    self, name, tuple(each if isinstance(each, Plain) else class_for(classes, each).of(each) for each in given)
                 )
 
-    if not TYPE_CHECKING:  # or every misspelt field would pass for one that was put off
+    if not TYPE_CHECKING:  # or mypy would take every misspelt field for a deferred one
 
         def __getattr__(self, name):
-            """Called for a field without a value: one that was put off, or none at all."""
+            """Called for a field without a value: a deferred one, or an attribute that does not exist."""
             try:
                 make = object.__getattribute__(self, "_late")[name]
             except (AttributeError, KeyError):
-                return object.__getattribute__(self, name)  # as Python says it
+                return object.__getattribute__(self, name)  # raises the usual AttributeError
             value = make()
             object.__setattr__(self, name, value)
             object.__getattribute__(self, "_late").pop(name, None)  # and with it the tally that it was made from
@@ -111,12 +111,12 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """The value in what JSON has: objects, lists, texts, numbers, true, false and null."""
-        return {key: plain(value) for key, value in self._said()}
+        return {key: plain(value) for key, value in self._json_items()}
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Self:
-        """From what was found, by the keys of JSON. A key that is not known is a mistake of ours, and raises."""
-        unknown = sorted(found.keys() - _of(cls).keys)
+        """From a mapping with the keys of JSON. An unknown key is a bug in the caller, and raises."""
+        unknown = sorted(found.keys() - _fields_of(cls).keys)
         if unknown:
             raise TypeError(f"{cls.__name__} has no {', '.join(unknown)}")
         return cls.from_dict(found)
@@ -124,20 +124,20 @@ class Plain:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The fields that JSON has."""
-        return tuple(name for name, _, _ in _of(cls).said)
+        return tuple(name for name, _, _ in _fields_of(cls).written)
 
-    def _said(self) -> Iterator[tuple[str, Any]]:
-        """What JSON has of it: (key, value) of the fields in order, then of the properties beside them."""
-        said = self._in_order()
+    def _json_items(self) -> Iterator[tuple[str, Any]]:
+        """The pairs (key, value) that JSON has: the fields in order, then the properties in `ALSO`."""
+        pairs = self._in_order()
         if not self._ORDERS:
-            return said
-        found = dict(said)
+            return pairs
+        found = dict(pairs)
         order = next((order for order in self._ORDERS if found.keys() == {*order}), tuple(found))
         return ((key, found[key]) for key in order)
 
     def _in_order(self) -> Iterator[tuple[str, Any]]:
-        about = _of(type(self))
-        for name, key, default in about.said:
+        about = _fields_of(type(self))
+        for name, key, default in about.written:
             value = getattr(self, name)
             if name in about.apart:
                 value = getattr(value, about.apart[name][key], None)
@@ -153,8 +153,8 @@ class Plain:
         return filled(cls, plain)
 
 
-def put_off(value: T, **late: Callable[[], Any]) -> T:
-    """The value, with fields that are made when they are first read. Only for a value that nobody has seen yet."""
+def defer(value: T, **late: Callable[[], Any]) -> T:
+    """The value, with fields that are computed when they are first read. Only for a value that no one else holds yet."""
     for name in late:
         object.__delattr__(value, name)
     object.__setattr__(value, "_late", late)
@@ -178,12 +178,12 @@ class ResultPart(Plain, Mapping[str, Any]):
         return hash(tuple(self))
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={getattr(self, name)!r}" for name, key, _ in _of(type(self)).said if key in self)
-        return f"{type(self).__name__}({said})"
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name, key, _ in _fields_of(type(self)).written if key in self)
+        return f"{type(self).__name__}({shown})"
 
     def __getitem__(self, key: str) -> Any:
-        for name, said, default in _of(type(self)).said:
-            if said == key:
+        for name, written, default in _fields_of(type(self)).written:
+            if written == key:
                 value = getattr(self, name)
                 if default is MISSING or not (value is default or value == default):
                     return value
@@ -193,14 +193,14 @@ class ResultPart(Plain, Mapping[str, Any]):
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key, _ in self._said())
+        return (key for key, _ in self._json_items())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self._said())
+        return sum(1 for _ in self._json_items())
 
 
 class Warnings(dict[str, None]):
-    """What is said beside an answer, each sentence once: a question makes one, hands it to what works on it, and puts it on its result.
+    """The warnings of a result, each sentence once. A question creates it, passes it to the code it calls, and puts it on its result.
 
     >>> warnings = Warnings()
     >>> warnings.add("few items")
@@ -208,9 +208,9 @@ class Warnings(dict[str, None]):
     >>> tuple(warnings)
     ('few items', 'no interval')
 
-    What is said beside a number that was put off is not known before that number is:
+    The warnings about a deferred number are not known before that number is:
 
-    >>> warnings.put_off(lambda: ["undefined in 3 draws", "few items"])
+    >>> warnings.defer(lambda: ["undefined in 3 draws", "few items"])
     >>> warnings.add("a small sample")
     >>> warnings.waiting, tuple(warnings)
     (True, ('few items', 'no interval', 'undefined in 3 draws', 'a small sample'))
@@ -224,26 +224,26 @@ class Warnings(dict[str, None]):
     def extend(self, sentences: Iterable[str]) -> None:
         self.update(dict.fromkeys(sentences))
 
-    def put_off(self, make: Callable[[], Iterable[str]]) -> None:
-        """Sentences that are found out when somebody reads; their place is here."""
+    def defer(self, make: Callable[[], Iterable[str]]) -> None:
+        """Warnings that are computed when they are first read; they keep this place in the order."""
         self[make] = None  # type: ignore[index]
 
     @property
     def waiting(self) -> bool:
-        """Whether reading the sentences would take work."""
+        """Whether some warnings are still to be computed."""
         return any(callable(each) for each in dict.__iter__(self))
 
     def __iter__(self) -> Iterator[str]:
         if not self.waiting:
             return dict.__iter__(self)
-        return iter(dict.fromkeys(said for each in dict.__iter__(self) for said in (each() if callable(each) else (each,))))
+        return iter(dict.fromkeys(sentence for each in dict.__iter__(self) for sentence in (each() if callable(each) else (each,))))
 
-    def kept(self) -> Warnings:
-        """As they are now, whatever is added later."""
-        kept = Warnings()
+    def snapshot(self) -> Warnings:
+        """A copy, unaffected by what is added later."""
+        copy = Warnings()
         for each in dict.__iter__(self):
-            kept[each] = None
-        return kept
+            copy[each] = None
+        return copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -272,19 +272,19 @@ class Result(Plain, Displayable):
 
     def to_dict(self) -> dict[str, Any]:
         """The answer in what JSON has, as `--format json` writes it."""
-        said = Plain.to_dict(self)
-        last: dict[str, Any] = {name: said.pop(name) for name in ("warnings", "hints", "signature") if name in said}
-        return {"kind": self.KIND, "schema": self.SCHEMA, **said, **last}
+        found = Plain.to_dict(self)
+        last: dict[str, Any] = {name: found.pop(name) for name in ("warnings", "hints", "signature") if name in found}
+        return {"kind": self.KIND, "schema": self.SCHEMA, **found, **last}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """The answer that `to_dict` wrote, by this version or an earlier one."""
         cls.refuse_other(plain)
-        return filled(cls, cls._of_earlier(plain))
+        return filled(cls, cls._from_earlier_version(plain))
 
     @classmethod
-    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What an earlier version wrote, in the keys of this one. Kinds whose JSON has changed say how."""
+    def _from_earlier_version(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an earlier version wrote, converted to the keys of this one. Kinds whose JSON has changed override it."""
         return plain
 
     @classmethod
@@ -298,8 +298,8 @@ class Result(Plain, Displayable):
             )
 
 
-class AnswerWithin(Result):
-    """A result around the answer that it came to: who knows how to read that answer reads it here as well.
+class ResultWithAnswer(Result):
+    """A result that contains its answer (a run and its verdict): whatever reads the JSON of that answer can read this one as well.
 
     JSON has the keys of the answer (without one, kind and schema alone) with the warnings of both, and the rest under its own kind.
     """
@@ -308,11 +308,11 @@ class AnswerWithin(Result):
 
     @property
     def _answer(self) -> Result | None:
-        """What it came to."""
+        """The answer inside."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The keys of the answer, and under its own kind what goes around it."""
+        """The keys of the answer, and the rest under its own kind."""
         answer: dict[str, Any] = {"kind": self.KIND, "schema": self.SCHEMA, "warnings": [], "signature": self.signature}
         if self._answer is not None:
             answer |= self._answer.to_dict()
@@ -322,10 +322,12 @@ class AnswerWithin(Result):
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote, by this version or an earlier one."""
-        plain = cls._of_earlier(plain)
+        plain = cls._from_earlier_version(plain)
         around, kind, warnings = plain[cls.KIND], plain["kind"], list(plain["warnings"])
         of_answer = warnings[: len(warnings) - len(around["warnings"])]
-        made = {name: found.from_dict({**plain, "warnings": of_answer}) for name, found in _of(cls).answers.items() if kind == found.KIND}
+        made = {
+            name: found.from_dict({**plain, "warnings": of_answer}) for name, found in _fields_of(cls).answers.items() if kind == found.KIND
+        }
         return filled(cls, around, **made)
 
 
@@ -333,22 +335,22 @@ class AnswerWithin(Result):
 
 
 def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
-    """A value from what JSON has of its fields; `made` are fields that were made otherwise."""
-    about = _of(cls)
+    """A value from the JSON of its fields; `made` are fields that the caller has already."""
+    about = _fields_of(cls)
     for name, key, needed in about.read:
         if name in about.apart:
-            found = {field: value for said, field in about.apart[name].items() if (value := plain.get(said)) is not None}
-            made.setdefault(name, about.classes[name](**{**about.otherwise[name], **found}) if found else None)
+            found = {field: value for part, field in about.apart[name].items() if (value := plain.get(part)) is not None}
+            made.setdefault(name, about.classes[name](**{**about.defaults[name], **found}) if found else None)
         elif name not in made and key in plain:
-            value, way = plain[key], about.ways[name]
-            made[name] = value if value is None or way is None else way(value)
+            value, convert = plain[key], about.converters[name]
+            made[name] = value if value is None or convert is None else convert(value)
         elif name not in made and needed:
             raise KeyError(key)
     return cls(**made)
 
 
 def plain(value: Any) -> Any:
-    """A value in what JSON has."""
+    """A value in the types of JSON."""
     kind = type(value)
     if kind in SCALARS:
         return value
@@ -364,15 +366,15 @@ def plain(value: Any) -> Any:
 
 
 class _Fields:
-    """What is asked of the fields of a class again and again, looked up once."""
+    """The fields of a class as `to_dict` and `from_dict` need them, looked up once."""
 
     def __init__(self, cls: Any) -> None:
         each = [(one, one.metadata.get("json", one.name)) for one in fields(cls)]
         words = {one.name: str(one.type).removesuffix(" | None") for one, _ in each}
         # Fields that JSON has no object for: key -> field of the part; and what else makes that part.
         self.apart = {one.name: one.metadata["apart"] for one, _ in each if "apart" in one.metadata}
-        self.otherwise = {one.name: one.metadata["otherwise"] for one, _ in each if one.name in self.apart}
-        self.said = [  # (field, key, what JSON leaves out)
+        self.defaults = {one.name: one.metadata["defaults"] for one, _ in each if one.name in self.apart}
+        self.written = [  # (field, key, what JSON leaves out)
             (one.name, said, _left_out(cls, one)) for one, key in each if key is not None for said in self.apart.get(one.name, (key,))
         ]
         free = [(one.name, str(one.type)) for one, _ in each if "Mapping" in str(one.type) or "Any" in str(one.type)]
@@ -385,31 +387,31 @@ class _Fields:
         self.read = [(one.name, key, one.default is one.default_factory is MISSING) for one, key in each if key is not None]
         self.known = {one.name: one.metadata["known"] for one, _ in each if "known" in one.metadata}
         self.needed = {key for _, key, needed in self.read if needed}
-        self.keys = {key for _, key, _ in self.said} | {*cls.ALSO}
+        self.keys = {key for _, key, _ in self.written} | {*cls.ALSO}
         self.cls = cls
 
     @cached_property
-    def ways(self) -> dict[str, Callable[[Any], Any] | None]:
+    def converters(self) -> dict[str, Callable[[Any], Any] | None]:
         """How a plain value that is not None becomes one of the field's type; None: as it is."""
-        ways = {name: _way(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
-        return ways | {name: partial(_among, name, known) for name, known in self.known.items()}
+        converters = {name: _converter(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
+        return converters | {name: partial(_checked_word, name, known) for name, known in self.known.items()}
 
 
-def _among(name: str, known: frozenset[str], value: str) -> str:
+def _checked_word(name: str, known: frozenset[str], value: str) -> str:
     if value not in known:
         raise ValueError(f"the {name} {value!r}")
     return value
 
 
-def fitting(classes: tuple[type[Plain], ...], found: Mapping[str, Any]) -> type[Plain]:
+def class_for(classes: tuple[type[Plain], ...], found: Mapping[str, Any]) -> type[Plain]:
     """Which of several classes has all keys of what was found and needs no others; the last one, where a later version added keys."""
-    return next((each for each in classes if _of(each).needed <= found.keys() <= _of(each).keys), classes[-1])
+    return next((each for each in classes if _fields_of(each).needed <= found.keys() <= _fields_of(each).keys), classes[-1])
 
 
 _FIELDS: dict[type, _Fields] = {}
 
 
-def _of(cls: type[Plain]) -> _Fields:
+def _fields_of(cls: type[Plain]) -> _Fields:
     if cls not in _FIELDS:
         _FIELDS[cls] = _Fields(cls)
     return _FIELDS[cls]
@@ -421,21 +423,21 @@ def _left_out(cls: type[Plain], each: Field[Any]) -> Any:
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 
-def _way(kind: Any) -> Callable[[Any], Any] | None:
+def _converter(kind: Any) -> Callable[[Any], Any] | None:
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         kinds = tuple(each for each in inside if each is not NoneType)
         if len(kinds) > 1 and all(isinstance(each, type) and issubclass(each, Plain) for each in kinds):
-            return lambda value: fitting(kinds, value).from_dict(value)
-        return _way(kinds[0])
+            return lambda value: class_for(kinds, value).from_dict(value)
+        return _converter(kinds[0])
     if origin is not tuple:
         made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
         return made
-    way = _way(inside[0])
+    convert = _converter(inside[0])
 
     def listed(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             raise TypeError(f"{value!r} where a list belongs")
-        return tuple(value) if way is None else tuple(each if each is None else way(each) for each in value)
+        return tuple(value) if convert is None else tuple(each if each is None else convert(each) for each in value)
 
     return listed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
+from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, json_name
 from steelyard.results.details import ComparisonDetails, TestDetails
 from steelyard.results.measurement import Interval, Slice
 from steelyard.tally.joint import JointCounts
@@ -76,7 +76,7 @@ class Test(ResultPart):
     alternative: str
     statistic: float | None
     p_value: float | None
-    details: TestDetails = field(default_factory=TestDetails, metadata=IF_ANY)
+    details: TestDetails = field(default_factory=TestDetails, metadata=OMIT_DEFAULT)
 
     def __str__(self) -> str:
         return self.name
@@ -108,7 +108,7 @@ class WithinMargin(ResultPart):
     p_value: float
     non_inferior: bool
     equivalent: bool
-    rope: BeliefInMargin | None = field(default=None, metadata=IF_ANY)
+    rope: BeliefInMargin | None = field(default=None, metadata=OMIT_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +142,7 @@ class MeanRanks(ResultPart):
     p_f: float
     mean_ranks: tuple[float, ...]
     datasets: int
-    systems: tuple[str, ...] = said_as("names")
+    systems: tuple[str, ...] = json_name("names")
     critical_difference: float
     combined_over_tasks: tuple[CombinedTasks, ...]
 
@@ -176,7 +176,7 @@ class Comparison(Result):
     mde: float | None = None
     unmatched: Mapping[str, int] | None = None
     conclusion: str = ""
-    changed_items: tuple[ChangedItem, ...] = said_as("telling_items", default=())
+    changed_items: tuple[ChangedItem, ...] = json_name("telling_items", default=())
     table: JointCounts | None = None
     slices: tuple[ComparedSlice, ...] = ()
     details: ComparisonDetails = field(default_factory=ComparisonDetails)

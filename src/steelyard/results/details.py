@@ -1,7 +1,7 @@
 """What else is known of a row, a test, a comparison, a verdict or a plan, by design and method. JSON has the keys that were found.
 
 A field that is None was not found. Where None is itself an answer (a prior without a scale, an unknown correlation), what was not
-found is UNSAID.
+found is NOT_SET.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import UNSAID, ResultPart, said_as
+from steelyard.results.base import NOT_SET, ResultPart, json_name
 from steelyard.results.learning_curve import CurveGap
 
 
@@ -32,7 +32,7 @@ class RowDetails(ResultPart):
 
     design: str | None = None
     answers: int | None = None
-    n_items: int | None = said_as("items", default=None)
+    n_items: int | None = json_name("items", default=None)
     groups: int | None = None
     groups_effective: float | None = None
     repeats: int | None = None
@@ -42,7 +42,7 @@ class RowDetails(ResultPart):
     design_effect: float | None = None
     n_effective: float | None = None
     effective_n: float | None = None  # so an earlier version called it
-    intraclass_correlation: float | None = UNSAID
+    intraclass_correlation: float | None = NOT_SET
     strata: int | None = None
     weights: str | None = None  # of strata: alike, or by their size
     positive: str | None = None
@@ -89,7 +89,7 @@ class ComparisonDetails(ResultPart):
     pairing_gain: float | None = None
     n_baseline: int | None = None
     n_candidate: int | None = None
-    groups: int | None = UNSAID
+    groups: int | None = NOT_SET
     units: int | None = None
     groups_effective: float | None = None
     quotient: Mapping[str, float | None] | None = None  # of perplexities: candidate / baseline, and the ends of its interval
@@ -107,12 +107,12 @@ class ComparisonDetails(ResultPart):
     method: str | None = None
     folds: int | None = None
     repeats: int | None = None
-    test_size: float | None = UNSAID
+    test_size: float | None = NOT_SET
     stratified: bool | None = None
     splits: tuple[Mapping[str, Any], ...] | None = None  # of each fit: repeat, fold, n_train, n_test, baseline, candidate
-    tables: Mapping[str, Any] | None = UNSAID  # by system, its tally
+    tables: Mapping[str, Any] | None = NOT_SET  # by system, its tally
     failures: tuple[Mapping[str, Any], ...] | None = None  # splits that could not be fitted, as the learner said it
-    prior_sd: float | None = UNSAID
+    prior_sd: float | None = NOT_SET
     prior_scale: float | None = None
     p_adjusted: float | None = None
 
@@ -135,12 +135,12 @@ class VerdictDetails(ComparisonDetails):
     stopping: Mapping[str, Any] | None = None  # by the rule: its looks and its plan, as the notes of a run have them
     rates: tuple[AnswerRate, ...] | None = None
     smallest_p: float | None = None
-    standard_error: float | None = UNSAID
+    standard_error: float | None = NOT_SET
     degrees_of_freedom: float | None = None
     interval_method: str | None = None
-    n_reference: int | None = UNSAID
+    n_reference: int | None = NOT_SET
     threshold_note: str | None = None
-    paired_would_find: float | None = UNSAID
+    paired_would_find: float | None = NOT_SET
     z: float | None = None  # of the items' differences, worse is positive: what a suite pools
     reference_z: tuple[float, ...] | None = None  # of the second, third, ... recorded run against those before it
 
@@ -193,80 +193,80 @@ class PlugInItems(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDetails(ResultPart):
-    """Of a plan, by its goal. None is an answer here (no prior, a curve that does not get there), so what was not found is UNSAID.
+    """Of a plan, by its goal. None is an answer here (no prior, a curve that does not get there), so what was not found is NOT_SET.
 
     `test` is the name of a test, or how many items to test on (split); `interval` the name of a method, or that of n (train).
     """
 
     BRIEF = True
 
-    n_formula: int | None = UNSAID  # detect and rule-out
-    alternative: str | None = UNSAID  # what is looked for, where it is not a drop: greater, a rise; two-sided, a difference
-    theta_relative: float | None = UNSAID
-    reference: float | None = UNSAID
-    theta_formula: float | None = UNSAID
-    power_formula: float | None = UNSAID
-    total: int | None = UNSAID  # split
-    train: int | None = UNSAID
-    target: float | None = UNSAID  # train
-    test: str | int | None = UNSAID
-    sigma: float | None = UNSAID
-    sd: float | None = UNSAID
-    discordance: float | None = UNSAID
-    design_effect: float | None = UNSAID
-    expected: float | None = UNSAID
-    pilot_n: int | None = UNSAID
-    pilot_estimate: float | None = UNSAID
-    variance_within: float | None = UNSAID
-    variance_between: float | None = UNSAID
-    pilot_difference: float | None = UNSAID
-    pilot_flips: int | None = UNSAID
-    discordance_upper: float | None = UNSAID
-    scale: str | None = UNSAID
-    discordance_under_drop: float | None = UNSAID
-    n_reference: int | None = UNSAID
-    answers: Sequence[int] | None = UNSAID
-    calls: int | None = UNSAID
-    price: float | None = UNSAID  # designs
-    available: int | None = UNSAID
-    early_stopping: Mapping[str, Any] | None = UNSAID  # as simulated: shares, and means of a healthy run and one that dropped
-    theta_at_available: float | None = UNSAID
-    reachable: bool | None = UNSAID
-    reach: Sequence[str] | None = UNSAID
-    metric: str | None = UNSAID  # width, threshold, train and split
-    higher_is_better: bool | None = UNSAID
-    score: float | None = UNSAID
-    score_interval: ScoreEnds | None = UNSAID
-    lower: float | None = UNSAID
-    upper: float | None = UNSAID
-    width: float | None = UNSAID
-    interval: Any = UNSAID  # the name of a method, or the interval of n
-    confidence_level: float | None = UNSAID
-    prior: Sequence[float] | None = UNSAID
-    success_rate: float | None = UNSAID
-    relevant_share: float | None = UNSAID
-    have: Sequence[int] | None = UNSAID
-    expected_items: float | None = UNSAID
-    worst_outcome_n: int | None = UNSAID
-    plug_in_n: PlugInItems | None = UNSAID
-    average_length_n: int | None = UNSAID
-    batch: int | None = UNSAID
-    stopped_coverage: float | None = UNSAID
-    stopped_bias: float | None = UNSAID
-    expected_labels: float | None = UNSAID
-    achieved_assurance: float | None = UNSAID
-    nearly_as_good: NearlyAsGood | None = UNSAID
-    asymptote: CurveLimit | None = UNSAID
-    fit: Mapping[str, Any] | None = UNSAID  # the numbers of the law that was fitted, by its letters
-    reached: bool | None = UNSAID
-    out_of_reach: bool | None = UNSAID
-    seeds: int | None = UNSAID
-    sizes: Sequence[int] | None = UNSAID
-    largest: int | None = UNSAID
-    beyond: float | None = UNSAID
-    weights: str | None = UNSAID
-    seed: int | None = UNSAID
-    how: str | None = UNSAID
-    measured: str | None = UNSAID  # the signature of the curve that it was read from
-    without_largest: WithoutLargest | None = UNSAID
-    gap: CurveGap | None = UNSAID
+    n_formula: int | None = NOT_SET  # detect and rule-out
+    alternative: str | None = NOT_SET  # what is looked for, where it is not a drop: greater, a rise; two-sided, a difference
+    theta_relative: float | None = NOT_SET
+    reference: float | None = NOT_SET
+    theta_formula: float | None = NOT_SET
+    power_formula: float | None = NOT_SET
+    total: int | None = NOT_SET  # split
+    train: int | None = NOT_SET
+    target: float | None = NOT_SET  # train
+    test: str | int | None = NOT_SET
+    sigma: float | None = NOT_SET
+    sd: float | None = NOT_SET
+    discordance: float | None = NOT_SET
+    design_effect: float | None = NOT_SET
+    expected: float | None = NOT_SET
+    pilot_n: int | None = NOT_SET
+    pilot_estimate: float | None = NOT_SET
+    variance_within: float | None = NOT_SET
+    variance_between: float | None = NOT_SET
+    pilot_difference: float | None = NOT_SET
+    pilot_flips: int | None = NOT_SET
+    discordance_upper: float | None = NOT_SET
+    scale: str | None = NOT_SET
+    discordance_under_drop: float | None = NOT_SET
+    n_reference: int | None = NOT_SET
+    answers: Sequence[int] | None = NOT_SET
+    calls: int | None = NOT_SET
+    price: float | None = NOT_SET  # designs
+    available: int | None = NOT_SET
+    early_stopping: Mapping[str, Any] | None = NOT_SET  # as simulated: shares, and means of a healthy run and one that dropped
+    theta_at_available: float | None = NOT_SET
+    reachable: bool | None = NOT_SET
+    reach: Sequence[str] | None = NOT_SET
+    metric: str | None = NOT_SET  # width, threshold, train and split
+    higher_is_better: bool | None = NOT_SET
+    score: float | None = NOT_SET
+    score_interval: ScoreEnds | None = NOT_SET
+    lower: float | None = NOT_SET
+    upper: float | None = NOT_SET
+    width: float | None = NOT_SET
+    interval: Any = NOT_SET  # the name of a method, or the interval of n
+    confidence_level: float | None = NOT_SET
+    prior: Sequence[float] | None = NOT_SET
+    success_rate: float | None = NOT_SET
+    relevant_share: float | None = NOT_SET
+    have: Sequence[int] | None = NOT_SET
+    expected_items: float | None = NOT_SET
+    worst_outcome_n: int | None = NOT_SET
+    plug_in_n: PlugInItems | None = NOT_SET
+    average_length_n: int | None = NOT_SET
+    batch: int | None = NOT_SET
+    stopped_coverage: float | None = NOT_SET
+    stopped_bias: float | None = NOT_SET
+    expected_labels: float | None = NOT_SET
+    achieved_assurance: float | None = NOT_SET
+    nearly_as_good: NearlyAsGood | None = NOT_SET
+    asymptote: CurveLimit | None = NOT_SET
+    fit: Mapping[str, Any] | None = NOT_SET  # the numbers of the law that was fitted, by its letters
+    reached: bool | None = NOT_SET
+    out_of_reach: bool | None = NOT_SET
+    seeds: int | None = NOT_SET
+    sizes: Sequence[int] | None = NOT_SET
+    largest: int | None = NOT_SET
+    beyond: float | None = NOT_SET
+    weights: str | None = NOT_SET
+    seed: int | None = NOT_SET
+    how: str | None = NOT_SET
+    measured: str | None = NOT_SET  # the signature of the curve that it was read from
+    without_largest: WithoutLargest | None = NOT_SET
+    gap: CurveGap | None = NOT_SET

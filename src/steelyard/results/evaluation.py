@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, AnswerWithin, Result, ResultPart, answer_within
+from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, ResultWithAnswer, answer_field
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement
 from steelyard.results.verdict import EXIT, Suite, Verdict
@@ -32,7 +32,7 @@ class Answered(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Evaluation(AnswerWithin):
+class Evaluation(ResultWithAnswer):
     """A model evaluated now, or several of them side by side. The verdict decides the exit code, where there is one.
 
     Of several candidates against one baseline, `candidates` is the suite of their verdicts, and there is no other verdict.
@@ -49,10 +49,10 @@ class Evaluation(AnswerWithin):
     conclusion: str = ""
     models: tuple[Answered, ...]
     stopping: Mapping[str, Any] | None = None  # by the rule that ended it: its looks and what they came to
-    limit: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of calls or cost, if one ended the run
-    verdict: Verdict | None = answer_within(default=None)
-    candidates: Suite | None = answer_within(default=None)
-    comparison: Comparison | None = answer_within(default=None)
+    limit: Mapping[str, Any] | None = field(default=None, metadata=OMIT_DEFAULT)  # of calls or cost, if one ended the run
+    verdict: Verdict | None = answer_field(default=None)
+    candidates: Suite | None = answer_field(default=None)
+    comparison: Comparison | None = answer_field(default=None)
 
     @property
     def measurement(self) -> Measurement | None:
@@ -102,7 +102,7 @@ class Evaluation(AnswerWithin):
         return next((each for each in (self.judged, self.comparison, self.measurement) if each is not None), None)
 
     @classmethod
-    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _from_earlier_version(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """Version 0.1.0 did not say which warnings were the run's own: the answer has them all."""
         run, kind, warnings = plain["run"], plain["kind"], list(plain["warnings"])
         if "warnings" in run:
@@ -142,7 +142,7 @@ class DryRun(Result):
     judged_by: str | None = None
     stops_early: bool = False
     expected: Mapping[str, Any] | None = None  # by the rule that would stop it
-    unforeseen: str | None = field(default=None, metadata=IF_ANY)
+    unforeseen: str | None = field(default=None, metadata=OMIT_DEFAULT)
     models: tuple[Mapping[str, Any], ...]  # name, asked_of, calls, cost, cost_at_most
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
+from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, json_name
 from steelyard.results.nights import SinceNight
 
 
@@ -61,7 +61,7 @@ class PastRun(ResultPart):
     tool: str | None = None
     signature: str = ""
     outcomes: str | None = None
-    result: Mapping[str, Any] | None = said_as(None, default=None)  # of any kind, as JSON has it
+    result: Mapping[str, Any] | None = json_name(None, default=None)  # of any kind, as JSON has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -121,7 +121,7 @@ class DriftChart(ResultPart):
     h: float
     average_run_length: float | None
     average_run_length_after: float
-    law: str | None = field(default=None, metadata=IF_ANY)
+    law: str | None = field(default=None, metadata=OMIT_DEFAULT)
     after_a_fall_of: float
     value: float
     alarm: RunPlace | None
@@ -213,7 +213,7 @@ class FlakyItems(ResultPart):
     """How many items of these runs are flaky or changed once, the mean share of unusual outcomes, and the worst of them."""
 
     runs: int
-    n_items: int = said_as("items")
+    n_items: int = json_name("items")
     flaky: int
     changed: int
     share: float | None

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart
+from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class CurvePoint(ResultPart):
     score: float
     seed: int
     n_test: int
-    train_score: float | None = field(default=None, metadata=IF_ANY)
+    train_score: float | None = field(default=None, metadata=OMIT_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class LearningCurve(Result):
     higher_is_better: bool
     learner: str
     points: tuple[CurvePoint, ...]
-    gap: CurveGap | None = field(default=None, metadata=IF_ANY)
+    gap: CurveGap | None = field(default=None, metadata=OMIT_DEFAULT)
 
     @property
     def headline(self) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, Result, ResultPart, said_as
+from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, json_name
 from steelyard.results.details import RowDetails
 from steelyard.tally.counts import Counts
 
@@ -52,9 +52,9 @@ class Row(ResultPart):
     interval: Interval | None
     standard_error: float | None = None
     higher_is_better: bool = True
-    at_least: float | None = field(default=None, metadata=IF_ANY)
-    probability_at_least: float | None = field(default=None, metadata=IF_ANY)
-    details: RowDetails = field(default_factory=RowDetails, metadata=IF_ANY)
+    at_least: float | None = field(default=None, metadata=OMIT_DEFAULT)
+    probability_at_least: float | None = field(default=None, metadata=OMIT_DEFAULT)
+    details: RowDetails = field(default_factory=RowDetails, metadata=OMIT_DEFAULT)
 
     @property
     def name(self) -> str:
@@ -92,7 +92,7 @@ class Measurement(Result):
 
     name: str | None = None
     n: int
-    rows: tuple[Row, ...] = said_as("metrics")
+    rows: tuple[Row, ...] = json_name("metrics")
     table: Counts | None = None
     slices: tuple[MeasuredSlice, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)

@@ -11,10 +11,10 @@ NOT_CLAIMED = (
 )
 
 
-def said_budget(false_alarms_per_year: float) -> str:
+def budget_text(false_alarms_per_year: float) -> str:
     """A budget in words.
 
-    >>> said_budget(1.0), said_budget(0.1)
+    >>> budget_text(1.0), budget_text(0.1)
     ('1 false alarm a year', '0.1 false alarms a year')
     """
     return f"{false_alarms_per_year:g} false alarm{'' if false_alarms_per_year == 1 else 's'} a year"
@@ -23,7 +23,7 @@ def said_budget(false_alarms_per_year: float) -> str:
 def claim_of(false_alarms_per_year: float) -> str:
     """What a budget promises, and what that assumes."""
     return (
-        f"on average at most about {said_budget(false_alarms_per_year)} over the whole suite, if nothing but chance differs between "
+        f"on average at most about {budget_text(false_alarms_per_year)} over the whole suite, if nothing but chance differs between "
         "runs (same items, protocol, noise level) and runs are independent from night to night"
     )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, UNSAID, Result, ResultPart, said_as
+from steelyard.results.base import NOT_SET, OMIT_DEFAULT, Result, ResultPart, json_name
 from steelyard.results.details import PlanDetails
 from steelyard.results.learning_curve import CurveSize
 
-LOOKED_FOR = {"less": "drop", "greater": "rise", "two-sided": "difference"}  # by the alternative of a plan
+EFFECT_NAMES = {"less": "drop", "greater": "rise", "two-sided": "difference"}  # by the alternative of a plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,8 @@ class Curve(ResultPart):
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     points: tuple[tuple[float, float], ...] = ()
-    beside: tuple[tuple[float, float], ...] = field(default=(), metadata=IF_ANY)
-    beside_label: str = field(default="", metadata=IF_ANY)
+    beside: tuple[tuple[float, float], ...] = field(default=(), metadata=OMIT_DEFAULT)
+    beside_label: str = field(default="", metadata=OMIT_DEFAULT)
     goal: float | None = None
     mark: tuple[float, float] | None = None
     log_x: bool = True
@@ -41,13 +41,13 @@ class DesignRow(ResultPart):
     BRIEF = True
 
     design: str
-    n_items: int = said_as("items")
-    if_nothing_changed: float | None = said_as("items if nothing changed", default=UNSAID)
-    if_it_dropped: float | None = said_as("items if it dropped", default=UNSAID)
-    at_most: int | None = said_as("at most", default=UNSAID)
-    calls: float | None = UNSAID
-    money: float | None = UNSAID
-    note: str | None = UNSAID
+    n_items: int = json_name("items")
+    if_nothing_changed: float | None = json_name("items if nothing changed", default=NOT_SET)
+    if_it_dropped: float | None = json_name("items if it dropped", default=NOT_SET)
+    at_most: int | None = json_name("at most", default=NOT_SET)
+    calls: float | None = NOT_SET
+    money: float | None = NOT_SET
+    note: str | None = NOT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +58,13 @@ class DesignCourse(ResultPart):
     """
 
     design: str
-    condition: str = said_as("if")
+    condition: str = json_name("if")
     calls: int
-    nine_in_ten: int = said_as("9 of 10 by")
+    nine_in_ten: int = json_name("9 of 10 by")
     alarm: float
-    passed: float = said_as("pass")
-    left_open: float = said_as("left open")
-    information_bound: int | None = said_as("information bound")
+    passed: float = json_name("pass")
+    left_open: float = json_name("left open")
+    information_bound: int | None = json_name("information bound")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +74,15 @@ class SizeStep(ResultPart):
     BRIEF = True
 
     n: int
-    theta: float | None = UNSAID
-    threshold: float | None = UNSAID
-    widest: float | None = UNSAID
-    assurance: float | None = UNSAID
-    expected_width: float | None = said_as("expected width", default=UNSAID)
-    score: float | None = UNSAID
-    low: float | None = UNSAID
-    high: float | None = UNSAID
-    doubling_buys: float | None = UNSAID
+    theta: float | None = NOT_SET
+    threshold: float | None = NOT_SET
+    widest: float | None = NOT_SET
+    assurance: float | None = NOT_SET
+    expected_width: float | None = json_name("expected width", default=NOT_SET)
+    score: float | None = NOT_SET
+    low: float | None = NOT_SET
+    high: float | None = NOT_SET
+    doubling_buys: float | None = NOT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +94,15 @@ class SplitRow(ResultPart):
 
     BRIEF = True
 
-    total: int | None = UNSAID
-    split: str | None = UNSAID
+    total: int | None = NOT_SET
+    split: str | None = NOT_SET
     train: int
     test: int
-    score: float | None = UNSAID
-    lower_bound: float | None = UNSAID
-    upper_bound: float | None = UNSAID
-    width: float | None = UNSAID
-    worse_by: float | None = UNSAID
+    score: float | None = NOT_SET
+    lower_bound: float | None = NOT_SET
+    upper_bound: float | None = NOT_SET
+    width: float | None = NOT_SET
+    worse_by: float | None = NOT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,20 +111,20 @@ class WhatIf(ResultPart):
 
     BRIEF = True
 
-    condition: str = said_as("if")
-    alpha: float | None = UNSAID
-    power: float | None = UNSAID
-    theta: float | None = UNSAID
-    n: int | None = UNSAID
-    labels: int | None = UNSAID
-    low: int | None = UNSAID
-    high: int | None = UNSAID
-    train: int | None = UNSAID
-    test: int | None = UNSAID
-    score: float | None = UNSAID
-    lower_bound: float | None = UNSAID
-    upper_bound: float | None = UNSAID
-    width: float | None = UNSAID
+    condition: str = json_name("if")
+    alpha: float | None = NOT_SET
+    power: float | None = NOT_SET
+    theta: float | None = NOT_SET
+    n: int | None = NOT_SET
+    labels: int | None = NOT_SET
+    low: int | None = NOT_SET
+    high: int | None = NOT_SET
+    train: int | None = NOT_SET
+    test: int | None = NOT_SET
+    score: float | None = NOT_SET
+    lower_bound: float | None = NOT_SET
+    upper_bound: float | None = NOT_SET
+    width: float | None = NOT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, UNSAID, Result, ResultPart, said_as
+from steelyard.results.base import NOT_SET, OMIT_DEFAULT, Result, ResultPart, json_name
 
 LEVELS = ("error", "warning", "note")
 FEW = 3  # findings of one kind that are shown in full
@@ -30,10 +30,10 @@ class ListedReference(ResultPart):
     value: float | None = None
     n: int | None = None
     runs: int | None = None
-    has_items: bool = said_as("items", default=False)
+    has_items: bool = json_name("items", default=False)
     design: str | None = None
     threshold: float | None = None
-    bare_score_threshold: float | None = field(default=UNSAID, metadata=IF_ANY)
+    bare_score_threshold: float | None = field(default=NOT_SET, metadata=OMIT_DEFAULT)
     mde: float | None = None
     recorded: str | None = None
     by: str | None = None
@@ -60,7 +60,7 @@ class ReferenceGate(ResultPart):
 
     design: str
     threshold: float | None = None
-    bare_score_threshold: float | None = field(default=UNSAID, metadata=IF_ANY)
+    bare_score_threshold: float | None = field(default=NOT_SET, metadata=OMIT_DEFAULT)
     mde: float | None = None
     paired_mde: float | None = None
     sigma: float | None = None
@@ -110,7 +110,7 @@ class ReferenceDetail(Result):
     entry: Mapping[str, Any] | None = None  # as the file has it, which may have keys of other tools
     rule: tuple[RuleNumber, ...] = ()
     gate: ReferenceGate | None = None
-    held: tuple[HeldEntry, ...] | None = said_as("explain", default=None)
+    held: tuple[HeldEntry, ...] | None = json_name("explain", default=None)
     conclusion: str = ""
 
 
@@ -143,7 +143,7 @@ class Lint(Result):
     entries: int = 0
     strict: bool = False
     findings: tuple[Finding, ...] = ()
-    every: bool = said_as(None, default=False)
+    every: bool = json_name(None, default=False)
     conclusion: str = ""
 
     def folded(self) -> tuple[list[Finding], list[list[Finding]]]:
@@ -201,7 +201,7 @@ class ReferenceSeries(ResultPart):
     model: str
     spec: Mapping[str, Any]  # the keys are the user's
     changes: tuple[RecordedChange, ...] = ()
-    numbers: tuple[float, ...] = said_as("values", default=())
+    numbers: tuple[float, ...] = json_name("values", default=())
     first: float | None = None
     last: float | None = None
     change: float | None = None
@@ -222,11 +222,11 @@ class ChangedReference(ResultPart):
     value: float | None = None
     file: str = ""
     line: int | None = None
-    items_file: str | None = said_as("items", default=UNSAID)
-    items_removed: bool | None = UNSAID
-    old_model: str | None = UNSAID
-    approved: str | None = UNSAID
-    approved_before: str | None = UNSAID
+    items_file: str | None = json_name("items", default=NOT_SET)
+    items_removed: bool | None = NOT_SET
+    old_model: str | None = NOT_SET
+    approved: str | None = NOT_SET
+    approved_before: str | None = NOT_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +248,7 @@ class KeptSetting(ResultPart):
     task: str
     key: str
     there: str | float | bool | None
-    ours: str | float | bool | None = said_as("import")
+    ours: str | float | bool | None = json_name("import")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import Result, ResultPart, said_as
+from steelyard.results.base import Result, ResultPart, json_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class DataSplit(Result):
     strata: tuple[SplitStratum, ...]
     written: bool
     conclusion: str
-    assigned: Any = said_as(None, default=None)  # an array of names, as long as the data
+    assigned: Any = json_name(None, default=None)  # an array of names, as long as the data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import IF_ANY, UNSAID, Result, ResultPart, one_of, said_apart, said_as
+from steelyard.results.base import NOT_SET, OMIT_DEFAULT, Result, ResultPart, json_keys, json_name, one_of
 from steelyard.results.comparison import ChangedItem, Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
@@ -28,7 +28,7 @@ class JudgedSystem(System):
     ALWAYS = ("estimate", "n")
 
     name: str = ""
-    estimate: float | None = said_as("value", default=None)
+    estimate: float | None = json_name("value", default=None)
     interval: Interval | None = None
     n: int | None = None
     line: int | None = None
@@ -59,7 +59,7 @@ class JudgedSlice(Slice):
     critical: bool = False
     worse: bool = False
     note: str = ""
-    ratio: Difference | None = field(default=None, metadata=IF_ANY)
+    ratio: Difference | None = field(default=None, metadata=OMIT_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +94,8 @@ class Needed(ResultPart):
 
     groups: int | None = None
     more_groups: int | None = None
-    n_items: int | None = said_as("items", default=None)
-    more: int | None = UNSAID
+    n_items: int | None = json_name("items", default=None)
+    more: int | None = NOT_SET
     repeats: int | None = None
     why: str | None = None
     items_each: int | None = None
@@ -140,11 +140,11 @@ class Verdict(Result):
     sigma: float | None = None
     margin: float = 0.0
     theta: float | None = None
-    margin_relative: float | None = field(default=None, metadata=IF_ANY)
-    theta_relative: float | None = field(default=None, metadata=IF_ANY)
+    margin_relative: float | None = field(default=None, metadata=OMIT_DEFAULT)
+    theta_relative: float | None = field(default=None, metadata=OMIT_DEFAULT)
     mde: float | None = None
     threshold: float | None = None
-    test: Test | None = said_apart({"test": "name", "p_value": "p_value"}, TEST_OF_A_GUARD, default=None)
+    test: Test | None = json_keys({"test": "name", "p_value": "p_value"}, TEST_OF_A_GUARD, default=None)
     tier: str | None = None
     conclusion: str = ""
     claim: str = ""
@@ -152,13 +152,13 @@ class Verdict(Result):
     reference: JudgedSystem = field(default_factory=JudgedSystem)
     candidate: JudgedSystem = field(default_factory=JudgedSystem)
     difference: Difference = field(default_factory=Difference)
-    ratio: Difference | None = field(default=None, metadata=IF_ANY)
+    ratio: Difference | None = field(default=None, metadata=OMIT_DEFAULT)
     flips: Mapping[str, int] | None = None
     needed: Needed | None = None
     waiver: Waiver | None = None
-    changed_items: tuple[ChangedItem, ...] = said_as("telling_items", default=())
-    slicing: SliceFamily | None = field(default=None, metadata=IF_ANY)
-    slices: tuple[JudgedSlice, ...] = field(default=(), metadata=IF_ANY)
+    changed_items: tuple[ChangedItem, ...] = json_name("telling_items", default=())
+    slicing: SliceFamily | None = field(default=None, metadata=OMIT_DEFAULT)
+    slices: tuple[JudgedSlice, ...] = field(default=(), metadata=OMIT_DEFAULT)
     details: VerdictDetails = field(default_factory=VerdictDetails)
 
     @property
@@ -177,7 +177,7 @@ class Verdict(Result):
         return self.changed_items
 
     @classmethod
-    def _of_earlier(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _from_earlier_version(cls, plain: Mapping[str, Any]) -> Mapping[str, Any]:
         """Version 0.1.0 had the bounds of the difference without their interval."""
         gap, details = plain.get("difference") or {}, plain.get("details") or {}
         if "interval" in gap:
@@ -256,7 +256,7 @@ class SuiteNights(ResultPart):
     unacknowledged: bool = False
     since: SinceNight | None = None
     named: tuple[str, ...] = ()
-    fell: tuple[FallenItem, ...] = said_as("items", default=())
+    fell: tuple[FallenItem, ...] = json_name("items", default=())
     counted: tuple[str, ...] = ()
     pool_z: float | None = None
     task_z: Mapping[str, float] = field(default_factory=dict)
@@ -267,8 +267,8 @@ class SuiteNights(ResultPart):
     retry: bool = False
     confirm: bool = False
     again: tuple[str, ...] = ()
-    second: tuple[str, ...] = field(default=(), metadata=IF_ANY)
-    acknowledged: SuiteNightAcknowledged | None = field(default=None, metadata=IF_ANY)
+    second: tuple[str, ...] = field(default=(), metadata=OMIT_DEFAULT)
+    acknowledged: SuiteNightAcknowledged | None = field(default=None, metadata=OMIT_DEFAULT)
     target: str = "items"
     claim: str = ""
     course: tuple[NightPoint, ...] = ()
@@ -306,9 +306,9 @@ class Suite(Result):
     alpha: float
     conclusion: str = ""
     rows: tuple[SuiteRow, ...] = ()
-    pooled: PooledSuite | None = field(default=None, metadata=IF_ANY)
-    nights: SuiteNights | None = field(default=None, metadata=IF_ANY)
-    stopping: Mapping[str, Any] | None = field(default=None, metadata=IF_ANY)  # of a suite that was run until it was decided
+    pooled: PooledSuite | None = field(default=None, metadata=OMIT_DEFAULT)
+    nights: SuiteNights | None = field(default=None, metadata=OMIT_DEFAULT)
+    stopping: Mapping[str, Any] | None = field(default=None, metadata=OMIT_DEFAULT)  # of a suite that was run until it was decided
     verdicts: tuple[Verdict, ...]
 
     @property

@@ -20,7 +20,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts
-from steelyard.tally.spelling import MOST, alike_between, differ_by, visible
+from steelyard.tally.spelling import MOST, differ_by, look_alikes_between, visible
 from steelyard.tally.whole_numbers import in_text_order, picked, places_of
 
 ENOUGH_OVERLAP = 0.95
@@ -65,9 +65,9 @@ class PairingReport:
         return {"matched": self.matched, "baseline_only": self.baseline_only, "candidate_only": self.candidate_only}
 
 
-def _alike(report: PairingReport) -> tuple[int, tuple[str, str]] | None:
+def _look_alikes(report: PairingReport) -> tuple[int, tuple[str, str]] | None:
     """How many ids without a partner look like one of the other side; from the examples, where nobody saw them all."""
-    return report.alike or alike_between(report.example_baseline_only, report.example_candidate_only)
+    return report.alike or look_alikes_between(report.example_baseline_only, report.example_candidate_only)
 
 
 def _almost(report: PairingReport) -> str:
@@ -92,9 +92,9 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
         raise DataError(
             f"The two runs have no id in common ({report.baseline_only} in the {sides.baseline}, such as "
             f"{_shown(report.example_baseline_only)}; {report.candidate_only} in the {sides.candidate}, such as "
-            f"{_shown(report.example_candidate_only)}){_look(report)}.",
+            f"{_shown(report.example_candidate_only)}){_look_alike_note(report)}.",
             got=f"no id in common ({report.baseline_only} in the {sides.baseline}, such as {_shown(report.example_baseline_only)}; "
-            f"{report.candidate_only} in the {sides.candidate}, such as {_shown(report.example_candidate_only)}){_look(report)}",
+            f"{report.candidate_only} in the {sides.candidate}, such as {_shown(report.example_candidate_only)}){_look_alike_note(report)}",
             need="the same ids in both",
             hint=_almost(report) or sides.unless("name the id column with id=", ", or compare as different items with design='unpaired'"),
         )
@@ -110,24 +110,24 @@ def settle_pairing(report: PairingReport, unmatched: str, sides: Sides = TWO_SYS
     ]
     if unmatched == "error":
         raise DataError(
-            f"The two runs have different items: {report.matched} ids in both, {' and '.join(where)}{_look(report)}.",
-            got=f"{report.matched} ids in both, {' and '.join(where)}{_look(report)}",
+            f"The two runs have different items: {report.matched} ids in both, {' and '.join(where)}{_look_alike_note(report)}.",
+            got=f"{report.matched} ids in both, {' and '.join(where)}{_look_alike_note(report)}",
             need="the same ids in both",
             hint=(f"{almost}; " if (almost := _almost(report)) else "")
             + sides.unless(f"unmatched='drop' {sides.verb} on the ids in both", "; design='unpaired' treats the runs as different items"),
         )
     total = report.matched + max(report.baseline_only, report.candidate_only)
     many = "1 item without a partner was" if report.unmatched == 1 else f"{report.unmatched} items without a partner were"
-    said = [f"{many} left out (unmatched='drop'): {' and '.join(where)}{_look(report)}"]
+    said = [f"{many} left out (unmatched='drop'): {' and '.join(where)}{_look_alike_note(report)}"]
     if report.matched < ENOUGH_OVERLAP * total:
         share = report.matched / total
         said.append(f"only {share:.0%} of the items were compared: if items went missing for a reason, the comparison is biased by it")
     return said
 
 
-def _look(report: PairingReport) -> str:
+def _look_alike_note(report: PairingReport) -> str:
     """Ids without a partner that look like one of the other side, so that one can see the difference."""
-    found = _alike(report)
+    found = _look_alikes(report)
     if found is None:
         return ""
     count, (one, other) = found
@@ -172,7 +172,7 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
         )
     if baseline.id is None or candidate.id is None:
         return _by_position(baseline, candidate, sides)
-    names, places = _meeting(baseline.id, candidate.id)
+    names, places = _common_ids(baseline.id, candidate.id)
     parts, codes, only = [], [], []
     for run, of_label in zip((baseline, candidate), places, strict=True):
         assert run.id is not None
@@ -193,12 +193,12 @@ def match(baseline: Items, candidate: Items, sides: Sides = TWO_SYSTEMS) -> tupl
         example_baseline_only=tuple(only[0][:EXAMPLES]),
         example_candidate_only=tuple(only[1][:EXAMPLES]),
         example_conflicts=tuple(conflicts[:EXAMPLES]),
-        alike=alike_between(only[0][:MOST], only[1][:MOST]) if only[0] and only[1] else None,
+        alike=look_alikes_between(only[0][:MOST], only[1][:MOST]) if only[0] and only[1] else None,
     )
     return pairs, report
 
 
-def _meeting(a: Labels, b: Labels) -> tuple[Sequence[str], tuple[IntArray, IntArray]]:
+def _common_ids(a: Labels, b: Labels) -> tuple[Sequence[str], tuple[IntArray, IntArray]]:
     """The ids that both runs use, sorted, and for every label of either run its place among them (-1: none)."""
     used = [np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.names)) > 0 for labels in (a, b)]
     if a.names == b.names:  # one list of ids, as in most comparisons: nothing has to be looked up by its text
@@ -233,7 +233,7 @@ def aligned(runs: Sequence[Items]) -> tuple[list[Items], tuple[str, ...]] | None
     columns = {"truth": [run.truth for run in runs]}
     columns |= {f"slice {name}": [run.slices.get(name) for run in runs] for name in {name for run in runs for name in run.slices}}
     values = [run.truth_value for run in runs if run.truth_value is not None]
-    if not all(map(_all_alike, columns.values())) or any((values[0] != other).any() for other in values[1:]):
+    if not all(map(_all_equal, columns.values())) or any((values[0] != other).any() for other in values[1:]):
         return None
     return list(runs), names
 
@@ -246,7 +246,7 @@ def _order_of(ids: Labels, code: Mapping[str, int]) -> IntArray | None:
     return order if len(place) == len(code) and (order >= 0).all() else None
 
 
-def _all_alike(columns: Sequence[Labels | None]) -> bool:
+def _all_equal(columns: Sequence[Labels | None]) -> bool:
     """Whether those that are there have the same label in every row."""
     there = [column for column in columns if column is not None]
     return all(

@@ -128,7 +128,7 @@ def look_alikes(names: Sequence[str]) -> tuple[int, tuple[str, str]] | None:
     return (len(alike), alike[0]) if alike else None
 
 
-def alike_between(ours: Iterable[str], theirs: Iterable[str]) -> tuple[int, tuple[str, str]] | None:
+def look_alikes_between(ours: Iterable[str], theirs: Iterable[str]) -> tuple[int, tuple[str, str]] | None:
     """How many ids of one side look like one of the other, and the first such pair."""
     known: dict[str, str] = {}
     for name in ours:
@@ -137,7 +137,7 @@ def alike_between(ours: Iterable[str], theirs: Iterable[str]) -> tuple[int, tupl
     return (len(found), found[0]) if found else None
 
 
-def told_of_look_alikes(names: Sequence[str]) -> list[str]:
+def look_alike_warnings(names: Sequence[str]) -> list[str]:
     """One sentence, where some ids look alike."""
     found = None if isinstance(names, WholeNumbers) else look_alikes(names)  # different whole numbers never do
     if found is None:
@@ -148,10 +148,10 @@ def told_of_look_alikes(names: Sequence[str]) -> list[str]:
     return [f"{many} from another only by case, blanks or Unicode form, such as {pair}: they count as different items"]
 
 
-def told_of_look_alike_slices(column: str, values: Iterable[str]) -> list[str]:
+def slice_look_alike_warnings(column: str, values: Iterable[str]) -> list[str]:
     """A sentence where some values of a slice column look alike, and one where they are one number: each is a slice, and a small one.
 
-    >>> told_of_look_alike_slices("level", ["1", "1.0", "2"])
+    >>> slice_look_alike_warnings("level", ["1", "1.0", "2"])
     ["1 value of 'level' is the same number as another, such as '1' and '1.0': they are slices of their own"]
     """
     names = list(values)

@@ -144,7 +144,7 @@ def _fields(body: bytes) -> dict[str, str] | None:
 
 
 PAGE = 100
-SAID = {
+MESSAGES = {
     "approved": "Approved. The approval is stored in the file and its history.",
     "recorded": "This run is now the reference.",
     "unkept": f"This run is now the reference, but {UNKEPT}.",
@@ -179,7 +179,7 @@ def _named(request: Request) -> tuple[str, str, dict[str, str]]:
 def reference(request: Request) -> Response:
     """One reference, how it came about, and what an approval would change."""
     task, model, spec = _named(request)
-    return _entry(request, task, model, spec, done=SAID.get(asked(request, "done") or "", ""))
+    return _entry(request, task, model, spec, done=MESSAGES.get(asked(request, "done") or "", ""))
 
 
 def _entry(

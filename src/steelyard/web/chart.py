@@ -73,8 +73,8 @@ def small_picture(runs: Sequence[PastRun], title: str) -> str:
             parts.append(moved(round(x, 1), round(y, 1), SHAPES["regression"], 0.6))
     x, y = places[-1]
     parts.append(moved(round(x, 1), round(y, 1), SHAPES[shape_of(known[-1])], 0.75))
-    told = f"{len(values)} values from {figure(values[0])} to {figure(values[-1])}"
-    return picture(title, told, TALL, parts, small=WIDE)
+    description = f"{len(values)} values from {figure(values[0])} to {figure(values[-1])}"
+    return picture(title, description, TALL, parts, small=WIDE)
 
 
 # ---- the chart -----------------------------------------------------------------------------------------------------------
@@ -89,8 +89,10 @@ def series_picture(points: Sequence[ChartPoint], title: str, metric: str) -> str
     plane = Plane(title=title, x_name="time (UTC)", y_name=metric, x=x, y=y, lines=())
     parts = [*plane.axes(), *_lines(known, plane), *_marks(known, plane), *_key(known)]
     first, last = known[0].run, known[-1].run
-    told = f"{len(known)} runs from {first.time[:10]} to {last.time[:10]}, {metric} from {figure(_value(first))} to {figure(_value(last))}."
-    return picture(title, told, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts, linked=True)
+    description = (
+        f"{len(known)} runs from {first.time[:10]} to {last.time[:10]}, {metric} from {figure(_value(first))} to {figure(_value(last))}."
+    )
+    return picture(title, description, TOP + HEIGHT + BELOW + KEY * len(_keys(known)), parts, linked=True)
 
 
 def _value(run: PastRun) -> float:
@@ -129,11 +131,11 @@ def _marks(points: Sequence[ChartPoint], plane: Plane) -> list[str]:
         across, run = plane.across(seconds(p.run.time)), p.run
         if single and p.low is not None and p.high is not None:
             parts.append(line(across, plane.down(p.low), across, plane.down(p.high), f'class="whisker" stroke="{SEEN}" stroke-width="1.6"'))
-        parts.append(linked(f"/runs/{run.id}", told(p), across, plane.down(_value(run)), SHAPES[shape_of(run)]))
+        parts.append(linked(f"/runs/{run.id}", point_text(p), across, plane.down(_value(run)), SHAPES[shape_of(run)]))
     return parts
 
 
-def told(p: ChartPoint) -> str:
+def point_text(p: ChartPoint) -> str:
     """A point in words."""
     run = p.run
     parts = [f"{run.time[:16].replace('T', ' ')}", f"{run.metric} {figure(_value(run))}"]

@@ -21,7 +21,7 @@ from steelyard.read import source as source_module
 from steelyard.read.engines import duckdb_table, uniqueness, unread
 from steelyard.read.files import delimited, jsons
 from steelyard.read.open_source import open_source
-from steelyard.tally.spelling import told_of_look_alikes
+from steelyard.tally.spelling import look_alike_warnings
 
 pytestmark = pytest.mark.usefixtures("shared_engine")
 N = 300
@@ -211,7 +211,7 @@ def test_ids_of_a_parquet_file_that_look_alike_are_told_as_those_of_items(tmp_pa
     for ids, count in ((NUMBERED, 0), ([f"Item {i}" for i in range(N)], 0), ([*NUMBERED[:-3], "Item-7", "item-\u200b8", "ITEM-7"], 3)):
         pq.write_table(pa.table({"id": ids, "truth": labels(1), "prediction": labels(2)}), path)
         told = [said for said in sy.measure(path, metric="accuracy").warnings if "only by case" in said]
-        assert told == told_of_look_alikes(ids)
+        assert told == look_alike_warnings(ids)
         assert bool(told) == bool(count)
         assert all(said.startswith(f"{count} ids differ from another") and "'item-7' and 'Item-7'" in said for said in told)
 

@@ -85,7 +85,7 @@ def test_lines_have_names_that_never_share_a_line() -> None:
 
 
 def test_grid_lines_leave_the_words_of_a_row_free() -> None:
-    bars = [Bar(name=name, estimate=0.5, low=0.1, high=0.9, said="0.5 [0.1, 0.9]") for name in "abc"]
+    bars = [Bar(name=name, estimate=0.5, low=0.1, high=0.9, value_text="0.5 [0.1, 0.9]") for name in "abc"]
     svg = Forest(title="t", bars=bars).svg()
     words = [y for _, y in places(svg, "text", "halo", "x", "y")]
     grid = [e for e in tree(svg).iter(f"{SVG}line") if e.get("class") == "grid"]
@@ -140,7 +140,7 @@ def test_the_curve_of_a_plan_keeps_band_goal_and_answer() -> None:
 @every("word", [*HOSTILE, "_hidden"], ids=lambda word: ascii(word)[:30])
 def test_words_are_harmless(word: str) -> None:
     for drawing in (
-        Forest(title=word, bars=[Bar(name=word, estimate=0.5, said=word)], rules=[GuideLine(at=0.0, name=word)], axis=word),
+        Forest(title=word, bars=[Bar(name=word, estimate=0.5, value_text=word)], rules=[GuideLine(at=0.0, name=word)], axis=word),
         plane_of(word, word, word, [Line(name=word, places=[(0.0, 1.0), (1.0, 2.0)])]),
     ):
         for alone in (True, False):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, SteelyardError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import settle_ratio
-from steelyard.estimate.guard.source import keyed_alike, like_reference, metric_of, read_run
+from steelyard.estimate.guard.source import like_reference, metric_of, read_run, with_hashed_ids
 from steelyard.history.nights import JudgedValues
 from steelyard.items import Items
 from steelyard.metrics.base import Metric
@@ -73,7 +73,7 @@ def night_values(
     metric = metric_of(verdict.metric, run.items, ends)
     labelled = (run.items.id, run.items.group) if recorded.hashed else ()  # a group is a unit of the night as an item is
     named = tuple(name for column in labelled if column is not None for name in column.names)
-    run = keyed_alike(run, recorded.hashed)
+    run = with_hashed_ids(run, recorded.hashed)
     if run.items.id is None:
         raise cannot_watch(verdict, "its run has no ids", "name the column with id")
     past = outcomes.to_items(recorded)

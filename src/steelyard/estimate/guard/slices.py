@@ -22,7 +22,7 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem, Difference
 from steelyard.results.verdict import JudgedSlice, Needed, SliceFamily, Verdict, one_sided_bounds
 from steelyard.tally.pairs import Pairs
-from steelyard.tally.spelling import label_order, told_of_look_alike_slices
+from steelyard.tally.spelling import label_order, slice_look_alike_warnings
 
 NO_VALUE = "(none)"  # the slice of items without a value
 SHOWN = 8  # slices that an error names
@@ -124,7 +124,7 @@ def _parts(pairs: Pairs, request: SliceRequest, warnings: Warnings) -> list[_Sli
         if (codes < 0).any():  # a value that is called so is one with them
             there[NO_VALUE] = np.flatnonzero((codes < 0) | (codes == (names.index(NO_VALUE) if NO_VALUE in names else -1)))
         order = [value for value in label_order(there) if value != NO_VALUE]
-        warnings.extend(told_of_look_alike_slices(column, order))
+        warnings.extend(slice_look_alike_warnings(column, order))
         parts += [_SliceItems(by=column, value=value, items=there[value]) for value in (*order, *({NO_VALUE} & there.keys()))]
     _name_critical(parts, request)
     if len(parts) > MOST_SLICES:

@@ -20,12 +20,12 @@ from steelyard.estimate.guard.slices import with_slices
 from steelyard.estimate.guard.verdict import Guarded
 from steelyard.estimate.opening import (
     SystemItems,
-    hold_to_own,
+    check_log_metric,
     own_direction,
     own_positive,
     refuse_unfinished,
     warn_disagreement,
-    warn_unheard_positive,
+    warn_unused_positive,
 )
 from steelyard.estimate.pair_evidence import scores_decide
 from steelyard.estimate.rows import rows_of_sample
@@ -88,17 +88,17 @@ def guard_source(
     refuse_unfinished([run.log], missing)
     refuse_alike([run.log], "check")
     if not named:
-        hold_to_own([run.log], rule.metric, on_record=entry.metric is not None)
+        check_log_metric([run.log], rule.metric, on_record=entry.metric is not None)
     if not directed and entry.higher_is_better is None and place.defaults.higher_is_better is None:
         _refuse_other_direction(run, rule)
     metric = metric_of(rule.metric, run.items, rule.range)
     if metric.right_or_wrong and run.items.score is not None and run.items.truth is not None:
         warn_disagreement(run.items, warnings)
-    warn_unheard_positive(rule.positive, warnings, labelled=run.items.truth is not None)
+    warn_unused_positive(rule.positive, warnings, labelled=run.items.truth is not None)
     rule = replace(rule, positive=own_positive([run.log], [metric], rule.positive))
     if recorded is not None:
         past = SystemItems("reference", outcomes.to_items(recorded))
-        original, run = run, keyed_alike(run, recorded.hashed)
+        original, run = run, with_hashed_ids(run, recorded.hashed)
         if unmatched == "drop":
             run, past = _without_edited(run, past, recorded, warnings)
         refuse_other_contents(run, recorded)
@@ -334,7 +334,7 @@ def ratio_has_percent(metric: Metric) -> bool:
     return metric.of_ratio and metric.proportional
 
 
-def keyed_alike(run: SystemItems, hashed: bool) -> SystemItems:
+def with_hashed_ids(run: SystemItems, hashed: bool) -> SystemItems:
     """The run's ids as the reference keeps them."""
     return SystemItems(run.name, outcomes.hash_ids(run.items)) if hashed and run.items.id is not None else run
 

@@ -10,7 +10,7 @@ from steelyard.estimate.guard.rule import GuardRule
 from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry
 from steelyard.results import signature
-from steelyard.results.base import UNSAID, Warnings
+from steelyard.results.base import NOT_SET, Warnings
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval
@@ -72,7 +72,7 @@ def verdict_of(
         theta_relative=rule.theta_relative,
         reference=JudgedSystem(
             estimate=reference,
-            n=entry.num_samples if details.n_reference is UNSAID else details.n_reference,
+            n=entry.num_samples if details.n_reference is NOT_SET else details.n_reference,
             line=entry.line,
             **{name: getattr(entry, name) for name in ("recorded", "runs", "sigma_run", "by", "commit")},
         ),
@@ -80,7 +80,7 @@ def verdict_of(
         difference=Difference(
             estimate=difference,
             interval=interval,
-            standard_error=None if details.standard_error is UNSAID else details.standard_error,
+            standard_error=None if details.standard_error is NOT_SET else details.standard_error,
         ),
         test=None if test is None else Test(name=test, alternative=WORSE, statistic=None, p_value=p_value),
         details=details,

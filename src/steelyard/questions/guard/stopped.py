@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.guard.rule import GuardRule
 from steelyard.estimate.guard.sequential import StoppingPlan, guard_series, refuse_other_looks, replay, series_of, stored_answers
-from steelyard.estimate.guard.source import keyed_alike, metric_of, read_run, scale_of
+from steelyard.estimate.guard.source import metric_of, read_run, scale_of, with_hashed_ids
 from steelyard.estimate.guard.verdict import Guarded
 from steelyard.evaluate.task.cases import hash_fractions, hash_order
 from steelyard.items import Items
@@ -91,7 +91,7 @@ def guard_stopped(
         )
     _check_record(plan, recorded, past, metric)
     _check_prefix([run.items.id.names[code] for code in run.items.id.codes.tolist()], recorded, notes, warnings, _order(plan, past, metric))
-    series = series_of(past, keyed_alike(replace(run, items=items), recorded.hashed).items, metric, plan.strata)
+    series = series_of(past, with_hashed_ids(replace(run, items=items), recorded.hashed).items, metric, plan.strata)
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
     guarded = replace(guarded, entry=entry, scale=scale, items=len(recorded.keys))

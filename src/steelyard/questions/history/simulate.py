@@ -22,7 +22,7 @@ from steelyard.options.history import SIMULATE
 from steelyard.options.option import documented, is_list, number, whole
 from steelyard.reference.config import TIERS, Config, find_config
 from steelyard.results import signature
-from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, claim_of, said_budget
+from steelyard.results.nights import NOT_CLAIMED, BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation, budget_text, claim_of
 
 BUDGETS = (0.1, 1.0, 4.0, 12.0)  # false alarms a year that are tried where nobody says which
 
@@ -298,6 +298,6 @@ def _conclusion(name: str, shown: Sequence[StoredNight], now: BudgetOutcome, sin
     parts = f" ({now.regressions} regression{'' if now.regressions == 1 else 's'}, {now.changes} changed)" if many else ""
     return (
         f"{len(shown):,} night{'' if len(shown) == 1 else 's'} of {name}, {shown[0].time[:10]} to {shown[-1].time[:10]}: "
-        f"{alarms}{parts} with a budget of {said_budget(now.false_alarms_per_year)}."
+        f"{alarms}{parts} with a budget of {budget_text(now.false_alarms_per_year)}."
         + ("" if since is None else f" Red since {since[:10]}: nobody has acknowledged it.")
     )

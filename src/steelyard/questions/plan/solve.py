@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.infer.planning import power as normal
 from steelyard.late_dataclass import dataclass
 from steelyard.questions.plan.variance import ItemVariance
-from steelyard.results.plan import LOOKED_FOR
+from steelyard.results.plan import EFFECT_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class PowerQuestion:
     @property
     def word(self) -> str:
         """What is looked for."""
-        return LOOKED_FOR[self.alternative]
+        return EFFECT_NAMES[self.alternative]
 
     @property
     def as_share(self) -> str:

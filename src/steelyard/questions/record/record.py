@@ -18,13 +18,13 @@ from steelyard.estimate.guard.slice_request import slice_columns
 from steelyard.estimate.guard.source import metric_of, read_sliced
 from steelyard.estimate.opening import (
     SystemItems,
+    check_log_metric,
     default_metric,
-    hold_to_own,
     own_direction,
     own_positive,
     refuse_unfinished,
     warn_disagreement,
-    warn_unheard_positive,
+    warn_unused_positive,
 )
 from steelyard.estimate.pair_evidence import refuse_weights, right_or_wrong, scores_decide
 from steelyard.estimate.rows import rows_of_sample
@@ -58,7 +58,7 @@ from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.verdict import Recorded
 from steelyard.tally.sample import Sample
-from steelyard.tally.spelling import told_of_look_alikes
+from steelyard.tally.spelling import look_alike_warnings
 
 PUT = ("record", "update", "import", RECOVERED)  # the actions that put a value on record
 
@@ -221,9 +221,9 @@ def record(
     refuse_unfinished(logs, missing)
     refuse_alike(logs, "record")
     if metric is None:
-        hold_to_own(logs, request.metric)
+        check_log_metric(logs, request.metric)
     about_what = metric_of(request.metric, runs[0].items) if request.metric is not None else default_metric(runs)
-    warn_unheard_positive(request.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
+    warn_unused_positive(request.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
     request = replace(request, positive=own_positive(logs, [about_what], request.positive))
     if before is None and place.defaults.higher_is_better is None and own_direction(logs, about_what) is False:
         noted = False
@@ -368,7 +368,7 @@ def _measured(
         _refuse_without_test(metric, repeated=len(runs) > 1 or runs[0].items.repeat is not None)
         if any(run.items.weight is not None for run in runs):
             refuse_weights(metric)
-        warnings.extend(said for run in runs if run.items.id is not None for said in told_of_look_alikes(run.items.id.names))
+        warnings.extend(said for run in runs if run.items.id is not None for said in look_alike_warnings(run.items.id.names))
     named = [f"run {place}: " if len(runs) > 1 else "" for place in range(1, len(runs) + 1)]
     parts = [_kept_columns(_settled(run.items, metric, settings, warnings, name), metric) for run, name in zip(runs, named, strict=True)]
     roles = (*_roles(metric), *(("weight",) if any(part.weight is not None for part in parts) else ()))

@@ -15,7 +15,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.changed_items import item_values
 from steelyard.estimate.guard.rule import GuardRule, check_protocol, is_better_higher, refuse_relative, settle_rule, unit_of
 from steelyard.estimate.guard.sequential import AnswersOnRecord, StoppingPlan, answers_apart, means_of, stored_answers
-from steelyard.estimate.guard.source import keyed_alike, refuse_other_contents, scale_of
+from steelyard.estimate.guard.source import refuse_other_contents, scale_of, with_hashed_ids
 from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.evaluate.scorers.catalogue import refuse_other_score
@@ -122,7 +122,7 @@ def baseline_of(
     baseline = replace(baseline, scale=scale, unit=unit, hashed=recorded.hashed, one_answer=past.repeat is None)
     _refuse_strangers([baseline.key(case.id) for case in prepared.cases], set(recorded.keys), options.unmatched)
     if prepared.task.writes_labels:
-        refuse_other_contents(keyed_alike(_asked(prepared), recorded.hashed), recorded)
+        refuse_other_contents(with_hashed_ids(_asked(prepared), recorded.hashed), recorded)
     check_protocol(match.entry, place, comparable(prepared.protocol, options.unmatched), warnings)
     groups = None if recorded.group is None else dict(zip(recorded.keys, recorded.group, strict=True))
     baseline = replace(baseline, past=_past(past, baseline.metric), groups=groups)

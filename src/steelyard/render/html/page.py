@@ -1,6 +1,6 @@
 """Pages to HTML: one file that needs nothing else, under a content security policy that allows its own style and its own search box.
 
-Every word goes through `_said` and is then escaped: what a browser would obey, and what only looks like something else (a
+Every word goes through `_safe_value` and is then escaped: what a browser would obey, and what only looks like something else (a
 character that turns the direction of writing, an invisible one), stays visible as an escape.
 """
 
@@ -140,7 +140,7 @@ def _raw(text: str) -> Any:
     return Markup(text)  # noqa: S704  # our own file
 
 
-def _said(value: Any) -> Any:
+def _safe_value(value: Any) -> Any:
     """A value on its way to the page: markup of ours as it is, everything else without what a browser would obey."""
     if hasattr(value, "__html__"):
         return value
@@ -154,7 +154,7 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FunctionLoader(file_text),
         autoescape=True,
-        finalize=_said,
+        finalize=_safe_value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -34,12 +34,12 @@ def bisect_page(found: Bisect, _: object) -> Page:
 def _cost(found: Bisect) -> Section:
     kept = f", and {found.reused:,} answers of earlier searches" if found.reused else ""
     said = f"{found.calls:,} calls{kept}; git bisect on all {found.n_items:,} items would ask {found.whole_calls:,}"
-    return Section(title="Calls", blocks=[Sentences(said=[said], listed=False)])
+    return Section(title="Calls", blocks=[Sentences(sentences=[said], listed=False)])
 
 
 def _skipped(found: Bisect) -> Section | None:
     said = [f"skipped {each.commit[:12]}: {each.skipped}" for each in found.commits if each.skipped is not None]
-    return Section(title="Skipped", blocks=[Sentences(said=said, noun="commits")]) if said else None
+    return Section(title="Skipped", blocks=[Sentences(sentences=said, noun="commits")]) if said else None
 
 
 def _commits(found: Bisect) -> Section:

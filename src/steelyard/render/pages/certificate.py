@@ -88,7 +88,7 @@ def exact_cells(c: Certificate) -> list[list[str]]:
     ]
 
 
-def sayings(claims: Sequence[CertifiedClaim]) -> list[str]:
+def claim_sentences(claims: Sequence[CertifiedClaim]) -> list[str]:
     """What is said of each method of a family, those of which the same is said together."""
     several = len({claim.kind for claim in claims}) > 1
     by_sentence: dict[tuple[str, str], list[str]] = {}
@@ -127,14 +127,14 @@ def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None 
     made = ", ".join(f"{name} {version}" for name, version in c.versions.items())
     fails = [f"FAILS: {fault}" for fault in c.faults]
     top: list[PageBlock] = [
-        Sentences(said=[opening(c)], hang="", seen=(TEXT,)),
-        Sentences(said=[opening(c) + "."], listed=False, seen=(MARKDOWN,)),
+        Sentences(sentences=[opening(c)], hang="", seen=(TEXT,)),
+        Sentences(sentences=[opening(c) + "."], listed=False, seen=(MARKDOWN,)),
     ]
     foot: list[PageBlock] = [
-        *([Sentences(said=fails, hang=" " * 7, paint=RED, seen=(TEXT,))] if fails else []),
-        *([Sentences(said=[f"Computed with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
+        *([Sentences(sentences=fails, hang=" " * 7, paint=RED, seen=(TEXT,))] if fails else []),
+        *([Sentences(sentences=[f"Computed with {made}."], listed=False, seen=(MARKDOWN,))] if made else []),
     ]
-    faults: list[PageBlock] = [Sentences(said=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(said=c.faults, seen=(HTML,))]
+    faults: list[PageBlock] = [Sentences(sentences=fails, columns=COLUMNS, seen=(MARKDOWN,)), Sentences(sentences=c.faults, seen=(HTML,))]
     return Page(
         word="certificate",
         about=opening(c),
@@ -160,7 +160,7 @@ def certificate_page(c: Certificate, _: object, files: Mapping[str, str] | None 
 def _family(c: Certificate, family: str, claims: Sequence[CertifiedClaim], file: str) -> Section:
     cells = [claim_cells(claim) for claim in claims]
     heads = [*HEADS[:-1], "holds"]
-    told, preferred = sayings(claims), preference_sentences(c, family)
+    told, preferred = claim_sentences(claims), preference_sentences(c, family)
     guides = ", ".join(dict.fromkeys(claim.documented for claim in claims))
     return Section(
         title=family,
@@ -169,12 +169,12 @@ def _family(c: Certificate, family: str, claims: Sequence[CertifiedClaim], file:
             Heading(name=family, level=2, seen=(MARKDOWN,)),
             _text_table(claims),
             PageTable(heads=heads, rows=cells, numbers=NUMBERS, ours=OURS, noun="claims", seen=(MARKDOWN,)),
-            Sentences(said=[f"What the documentation claims ({guides}):"], listed=False, seen=(MARKDOWN,)),
-            Sentences(said=told, columns=COLUMNS, seen=(MARKDOWN,)),
+            Sentences(sentences=[f"What the documentation claims ({guides}):"], listed=False, seen=(MARKDOWN,)),
+            Sentences(sentences=told, columns=COLUMNS, seen=(MARKDOWN,)),
             Picture(signs=bars(claims), file=file, note=f"{kinds_text(claims)} of each method", seen=(MARKDOWN,)),
-            Sentences(said=preferred, bulleted=True, columns=COLUMNS, seen=WRITTEN),
+            Sentences(sentences=preferred, bulleted=True, columns=COLUMNS, seen=WRITTEN),
             Picture(drawing=forest(family, claims), table=capped(f"Claims about {family}", heads, cells, numbers=NUMBERS)),
-            Sentences(said=[*told, *preferred], seen=(HTML,)),
+            Sentences(sentences=[*told, *preferred], seen=(HTML,)),
         ],
     )
 
@@ -243,7 +243,7 @@ def forest(family: str, claims: Sequence[CertifiedClaim]) -> Forest:
     for claim in claims:
         low, high = ends(claim)
         name = f"{claim.method}{' (default)' if claim.default else ''}" + (f", {claim.kind}" if len(kinds) > 1 else "")
-        drawn.append(Bar(name=name, estimate=claim.mean, low=low, high=high, said=f"{claim.mean:.3f} [{low:.3f}, {high:.3f}]"))
+        drawn.append(Bar(name=name, estimate=claim.mean, low=low, high=high, value_text=f"{claim.mean:.3f} [{low:.3f}, {high:.3f}]"))
     nominal = dict.fromkeys((claim.nominal, claim.kind) for claim in claims)
     rules = [GuideLine(at=at, name=f"nominal {kind} {at:g}", sort="reference") for at, kind in nominal]
     return Forest(title=f"{kinds_text(claims)}: {family}", bars=drawn, rules=rules, axis="from least to most; the dot is the mean")

@@ -9,7 +9,7 @@ from typing import Any
 
 from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import EMPTY
-from steelyard.render.page import CAP, HTML, TELLING, Cell, MarkedText, PageBlock, PageTable, capped
+from steelyard.render.page import CAP, HTML, SHOWN_CHANGES, Cell, MarkedText, PageBlock, PageTable, capped
 from steelyard.results.verdict import Verdict
 
 _WORD = late_pattern(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
@@ -109,8 +109,8 @@ def marked(old: str, new: str) -> tuple[MarkedText, MarkedText]:
     from difflib import SequenceMatcher
 
     a, b = _WORD.findall(old), _WORD.findall(new)
-    head = _alike(a, b)
-    tail = _alike(a[head:][::-1], b[head:][::-1])
+    head = _common_prefix(a, b)
+    tail = _common_prefix(a[head:][::-1], b[head:][::-1])
     cut = [_bounded(words[head : len(words) - tail]) for words in (a, b)]
     start, end = "".join(_near(a[:head], before=False)), "".join(_near(a[len(a) - tail :], after=False))
     left: list[tuple[str, str]] = [("", start)]
@@ -126,7 +126,7 @@ def marked(old: str, new: str) -> tuple[MarkedText, MarkedText]:
     return MarkedText(pieces=_joined([*left, ("", end)])), MarkedText(pieces=_joined([*right, ("", end)]))
 
 
-def _alike(a: Sequence[str], b: Sequence[str]) -> int:
+def _common_prefix(a: Sequence[str], b: Sequence[str]) -> int:
     """How many words are the same at the beginning of both."""
     return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
@@ -151,17 +151,17 @@ def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 # ---- of a verdict, in brief ----------------------------------------------------------------------------------------------
 
 
-def changed_cells(v: Verdict, most: int | None = TELLING) -> tuple[list[str], list[list[str]]]:
+def changed_cells(v: Verdict, most: int | None = SHOWN_CHANGES) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
     told = list(v.changed_items[:most])
     items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
     truths = any(item.get("truth") is not None for item in items)
     slices = any(item.get("slice") for item in items)
     heads = ["", "item", *(["slice"] if slices else []), *(["truth"] if truths else []), "reference -> run"]
-    return heads, [_told_item(item, truths, slices) for item in items]
+    return heads, [_item_cells(item, truths, slices) for item in items]
 
 
-def _told_item(item: Mapping[str, Any], truths: bool, slices: bool) -> list[str]:
+def _item_cells(item: Mapping[str, Any], truths: bool, slices: bool) -> list[str]:
     change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
     about = [*([str(item.get("slice") or "")] if slices else []), *([cell_text(item.get("truth"))] if truths else [])]
     return [str(item.get("change", "")), _item_name(item), *about, change]
@@ -174,4 +174,4 @@ def _item_name(item: Mapping[str, Any]) -> str:
 
 def lost_ids(v: Verdict, most: int) -> Sequence[str]:
     """The first few items that the run lost."""
-    return [_item_name(item) for item in v.changed_items[:TELLING] if item.get("change") == "lost"][:most]
+    return [_item_name(item) for item in v.changed_items[:SHOWN_CHANGES] if item.get("change") == "lost"][:most]

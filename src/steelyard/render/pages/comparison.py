@@ -10,7 +10,7 @@ from steelyard.render.page import (
     DRAWN,
     HTML,
     MARKDOWN,
-    TELLING,
+    SHOWN_CHANGES,
     TEXT,
     WRITTEN,
     Estimates,
@@ -51,15 +51,15 @@ def comparison_page(c: Comparison, extra: PageExtras) -> Page:
         lead=c.conclusion,
         step=f"{sized}; the difference is candidate minus baseline.",
         sections=filled(
-            Section(title="", blocks=[Sentences(said=[f"{sized}; {metric_name(c)}{lower}"], listed=False, seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(sentences=[f"{sized}; {metric_name(c)}{lower}"], listed=False, seen=WRITTEN)]),
             difference,
             _believed(c, extra.densities.get("difference")),
             _systems(c),
-            Section(title="", blocks=[Sentences(said=said, seen=WRITTEN)]),
-            Section(title="", blocks=[Sentences(said=[errors], detail=True, seen=(TEXT,)), *_pooled(c), *_changed(c)]),
+            Section(title="", blocks=[Sentences(sentences=said, seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(sentences=[errors], detail=True, seen=(TEXT,)), *_pooled(c), *_changed(c)]),
             _slices(c),
             _splits(c),
-            Section(title="Details", blocks=[Sentences(said=said, seen=(HTML,))]),
+            Section(title="Details", blocks=[Sentences(sentences=said, seen=(HTML,))]),
             _items(c, extra.flips),
         ),
         warnings=c.warnings,
@@ -137,7 +137,7 @@ def _systems(c: Comparison) -> Section:
 
 def _changed(c: Comparison) -> list[PageBlock]:
     """The most telling items as text and Markdown have them; without truths, text has no column for them."""
-    items = c.changed_items[:TELLING]
+    items = c.changed_items[:SHOWN_CHANGES]
     if not items:
         return []
     truths = any(item["truth"] is not None for item in items)

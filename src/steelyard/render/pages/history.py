@@ -59,7 +59,7 @@ def run_list_page(r: RunList, _: object) -> Page:
         PageTable(heads=heads, rows=rows, numbers=numbers, columns="dated", seen=(TEXT,)),
         capped("Runs, newest first", RUN_HEADS, every, numbers=RUN_NUMBERS, noun="runs", seen=(MARKDOWN, HTML)),
     ]
-    after = [Sentences(said=[put(f"next page: after={r.next[:8]!r}")], hang="", seen=(TEXT,))] if r.next else []
+    after = [Sentences(sentences=[put(f"next page: after={r.next[:8]!r}")], hang="", seen=(TEXT,))] if r.next else []
     return Page(
         word="history",
         about=r.place,

@@ -46,8 +46,8 @@ def leaderboard_page(board: Leaderboard, _: object) -> Page:
     first = [r["name"] for r in board.rows if r["tier"] == board.rows[0]["tier"]] if board.rows else []
     counted = f"{board.n:,} items"
     top: list[PageBlock] = [
-        Sentences(said=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
-        Sentences(said=[f"{counted}; {board.metric}; correction: {board.correction}"], listed=False, seen=(MARKDOWN,)),
+        Sentences(sentences=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
+        Sentences(sentences=[f"{counted}; {board.metric}; correction: {board.correction}"], listed=False, seen=(MARKDOWN,)),
     ]
     return Page(
         word="leaderboard",
@@ -58,7 +58,7 @@ def leaderboard_page(board: Leaderboard, _: object) -> Page:
             Section(title="", blocks=top),
             _systems(board),
             _pairs(board),
-            Section(title="", blocks=[Sentences(said=_omnibus(board), listed=False, seen=WRITTEN)] if board.omnibus else []),
+            Section(title="", blocks=[Sentences(sentences=_omnibus(board), listed=False, seen=WRITTEN)] if board.omnibus else []),
             _ranks(board),
         ),
         warnings=board.warnings,
@@ -79,7 +79,7 @@ def _systems(board: Leaderboard) -> Section:
         title="Systems",
         blocks=[
             Estimates(sections=[RowBlock(head="tier. system", names=tiered, rows=rows, scale=rows)]),
-            Sentences(said=[standard_errors(list(zip(names, rows, strict=True)))], detail=True, seen=(TEXT,)),
+            Sentences(sentences=[standard_errors(list(zip(names, rows, strict=True)))], detail=True, seen=(TEXT,)),
             PageTable(heads=heads[:-1], rows=[row[:-1] for row in cells], numbers=(0, 2), ours=(0, 2, 3), noun="systems", seen=(MARKDOWN,)),
             *([Picture(drawing=drawing)] if drawing.scale is not None else []),
             capped("Systems by tier", heads, cells, numbers=(0, 2, 4), seen=(HTML,)),
@@ -133,13 +133,13 @@ def _ranks(board: Leaderboard) -> Section | None:
     return Section(
         title="Ranks",
         blocks=[
-            Sentences(said=[f"{head}; {tests}; critical difference {reach:.3g} (Nemenyi)"], hang="", seen=(TEXT,)),
+            Sentences(sentences=[f"{head}; {tests}; critical difference {reach:.3g} (Nemenyi)"], hang="", seen=(TEXT,)),
             PageTable(
                 heads=["rank", "system", ""], rows=_signs(order, reach), columns="left", ours=(0, 2), narrow=24, tight=True, seen=(TEXT,)
             ),
-            Sentences(said=[foot], hang="", tight=True, seen=(TEXT,)),
-            Sentences(said=[f"{head.capitalize()}, critical difference {reach:.3g} (Nemenyi):"], listed=False, seen=(MARKDOWN,)),
-            Sentences(said=[f"{rank:.2f} {name}" for rank, name in order], seen=(MARKDOWN,)),
+            Sentences(sentences=[foot], hang="", tight=True, seen=(TEXT,)),
+            Sentences(sentences=[f"{head.capitalize()}, critical difference {reach:.3g} (Nemenyi):"], listed=False, seen=(MARKDOWN,)),
+            Sentences(sentences=[f"{rank:.2f} {name}" for rank, name in order], seen=(MARKDOWN,)),
             Picture(drawing=drawing, note=note),
         ],
     )
@@ -148,7 +148,9 @@ def _ranks(board: Leaderboard) -> Section | None:
 def rank_forest(found: MeanRanks, most: int | None = None) -> Forest:
     """A bar for each system, the best first: from its mean rank, one critical difference long."""
     order = sorted(zip(found.mean_ranks, found.systems, strict=True))[:most]
-    bars = [Bar(name=name, estimate=rank, low=rank, high=rank + found.critical_difference, said=f"{rank:.2f}") for rank, name in order]
+    bars = [
+        Bar(name=name, estimate=rank, low=rank, high=rank + found.critical_difference, value_text=f"{rank:.2f}") for rank, name in order
+    ]
     over = f"Mean ranks over {found.datasets:,} datasets, with the critical difference"
     return Forest(title=over if most is None else "Mean ranks with the critical difference", bars=bars, axis="mean rank, 1 is best")
 

@@ -60,8 +60,8 @@ def measurement_page(m: Measurement, extra: PageExtras) -> Page:
     errors, warnings = standard_errors([(row.name, row) for row in m.rows]), all_warnings(m)
     facts = [methods(all_rows(m), _named), design(m.rows), lower_is_better(m.rows, _named)]
     footer: list[PageBlock] = [
-        Sentences(said=list(filter(None, facts)), listed=False, seen=WRITTEN),
-        Sentences(said=[errors], detail=True, seen=(TEXT,)),
+        Sentences(sentences=list(filter(None, facts)), listed=False, seen=WRITTEN),
+        Sentences(sentences=[errors], detail=True, seen=(TEXT,)),
     ]
     return Page(
         word="measured",
@@ -69,9 +69,9 @@ def measurement_page(m: Measurement, extra: PageExtras) -> Page:
         lead=lead,
         step=measured(replace(m, name=None), _named),
         sections=filled(
-            Section(title="", blocks=[Sentences(said=[measured(m, _named)], listed=False, seen=WRITTEN)]),
+            Section(title="", blocks=[Sentences(sentences=[measured(m, _named)], listed=False, seen=WRITTEN)]),
             _headline(rows),
-            Section(title="", blocks=[Sentences(said=said, listed=False, hang="")]) if (said := probabilities(rows, _named)) else None,
+            Section(title="", blocks=[Sentences(sentences=said, listed=False, hang="")]) if (said := probabilities(rows, _named)) else None,
             _believed(extra.densities),
             *(_by(block) for block in by),
             _pooled(m.rows),
@@ -164,7 +164,7 @@ def _by(block: RowGroup) -> Section:
         blocks=[
             Estimates(breakdown=block),
             written,
-            *([Sentences(said=[more], listed=False, seen=(MARKDOWN,))] if block.hidden else []),
+            *([Sentences(sentences=[more], listed=False, seen=(MARKDOWN,))] if block.hidden else []),
             SideBySide(pictures=[p for p in pictures if p.shows_something]),
             table,
         ],
@@ -192,7 +192,7 @@ def _pooled(rows: Sequence[Row]) -> Section | None:
     cells = [["truth yes", f"{found.tp:,}", f"{found.fn:,}"], ["truth no", f"{found.fp:,}", "?" if found.tn is None else f"{found.tn:,}"]]
     heads, said = ["", "predicted yes", "predicted no"], "Micro averages: every class against the rest, added up"
     written = PageTable(heads=heads, rows=cells, numbers=(1, 2), ours=(1, 2), label=said.lower(), seen=WRITTEN)
-    above = Sentences(said=[f"{said}:"], listed=False, seen=(MARKDOWN,))
+    above = Sentences(sentences=[f"{said}:"], listed=False, seen=(MARKDOWN,))
     return Section(
         title="Pooled table", blocks=[above, written, PageTable(caption=said, heads=heads, rows=cells, numbers=(1, 2), seen=(HTML,))]
     )
@@ -338,7 +338,7 @@ def methods(rows: Sequence[Row], name: Name) -> str:
             served.setdefault(_how(row.interval, shared, name), []).append(row)
     if len(served) <= 1:
         return "".join(f"{shared}: {how}" for how in served)
-    return f"{shared}: " + "; ".join(f"{how} for {', '.join(_who(some, rows, name))}" for how, some in served.items())
+    return f"{shared}: " + "; ".join(f"{how} for {', '.join(_metric_names(some, rows, name))}" for how, some in served.items())
 
 
 def _how(interval: Interval, shared: str, name: Name) -> str:
@@ -346,7 +346,7 @@ def _how(interval: Interval, shared: str, name: Name) -> str:
     return name(interval.method) if own == shared else f"{own} by {name(interval.method)}"
 
 
-def _who(some: Sequence[Row], rows: Sequence[Row], name: Name) -> list[str]:
+def _metric_names(some: Sequence[Row], rows: Sequence[Row], name: Name) -> list[str]:
     """The metrics of these rows; a row by its full name where its metric was served in several ways."""
     mine = {id(row) for row in some}
     torn = {row.metric for row in rows if row.interval is not None and id(row) not in mine}

@@ -35,7 +35,7 @@ def nights_page(r: NightSimulation, _: object) -> Page:
             Section(title="Budgets", blocks=[_budgets(r)]),
             Section(title="Alarms", blocks=[_alarms(alarms)] if alarms else []),
             Section(title="Acknowledgements", blocks=[_acknowledged(r)] if r.acknowledgements else []),
-            Section(title="What is claimed", blocks=[Notes(pairs=[("claim", r.claim), ("line", _line_said(r)), *_ordinary(r)])]),
+            Section(title="What is claimed", blocks=[Notes(pairs=[("claim", r.claim), ("line", _alarm_line_sentence(r)), *_ordinary(r)])]),
         ),
         warnings=r.warnings,
         signature=r.signature,
@@ -44,7 +44,7 @@ def nights_page(r: NightSimulation, _: object) -> Page:
     )
 
 
-def _line_said(r: NightSimulation) -> str:
+def _alarm_line_sentence(r: NightSimulation) -> str:
     return (
         f"a night alarms when the evidence reaches {r.budgets[0].line:,.6g}: runs a year ({r.runs_per_year:g}) over false alarms a year; "
         "then it starts again at 0"

@@ -26,7 +26,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.plane import Plane, curve_plane
-from steelyard.results.plan import LOOKED_FOR, Plan
+from steelyard.results.plan import EFFECT_NAMES, Plan
 
 MONEY = {"money", "cost", "price", "costs"}
 PRECISE = 7  # digits of theta and of the threshold, as other programs print them
@@ -41,14 +41,14 @@ def plan_page(plan: Plan, _: object) -> Page:
     shown: list[PageBlock] = [FactList(caption="The plan in numbers", groups=[found], seen=(HTML,))] if found else []
     assumed: list[PageBlock] = [
         Notes(pairs=[("assumed", plan.assumed)], seen=(TEXT,)),
-        Sentences(said=[f"assumed: {plan.assumed}"], listed=False, seen=(MARKDOWN,)),
+        Sentences(sentences=[f"assumed: {plan.assumed}"], listed=False, seen=(MARKDOWN,)),
     ]
     return Page(
         word="planned",
         about=f"{plan.goal}{f', {plan.design}' if plan.design else ''}",
         lead=plan.conclusion,
         sections=filled(
-            Section(title="How many", blocks=[*numbers, *_curve(plan), *shown, *_said(plan)]),
+            Section(title="How many", blocks=[*numbers, *_curve(plan), *shown, *_advice_block(plan)]),
             *(_rows(title, rows) for title, rows in tables(plan)),
             Section(title="", blocks=assumed if plan.assumed else []),
         ),
@@ -69,11 +69,11 @@ def _curve(plan: Plan) -> list[PageBlock]:
     return [Picture(drawing=curve_plane(curve, f"{curve.y_label} against {curve.x_label}"), table=table, curve=curve, seen=ALL)]
 
 
-def _said(plan: Plan) -> list[PageBlock]:
+def _advice_block(plan: Plan) -> list[PageBlock]:
     """What training scores beside the test scores say, and how to make a split."""
     gap, how = plan.details.gap, plan.details.how
     said = [*([gap["reading"]] if gap else []), *([how] if how else [])]
-    return [Sentences(said=said, listed=False, hang="")] if said else []
+    return [Sentences(sentences=said, listed=False, hang="")] if said else []
 
 
 def plan_plane(plan: Plan) -> Plane | None:
@@ -109,7 +109,7 @@ def facts(plan: Plan) -> list[Fact]:
     """What is known: its name, its value, and what it means; the same in text and in Markdown."""
     out: list[Fact] = [("design", plan.design, "")] if plan.design else []
     out += [*_sizes(plan), *_drop(plan)]
-    ruled, change = plan.goal == "rule-out", f"a {_looked_for(plan)} of theta"
+    ruled, change = plan.goal == "rule-out", f"a {_effect_name(plan)} of theta"
     if plan.alpha is not None:
         out.append(("alpha", figure(plan.alpha), "chance of ruling theta out although it is real" if ruled else "chance of a false alarm"))
     if plan.power is not None:
@@ -159,20 +159,20 @@ ENDS = {
 }
 
 
-def _looked_for(plan: Plan) -> str:
+def _effect_name(plan: Plan) -> str:
     """A drop, or what else the plan says that it looks for."""
-    return LOOKED_FOR[plan.details.alternative or "less"]
+    return EFFECT_NAMES[plan.details.alternative or "less"]
 
 
 def _drop(plan: Plan) -> list[Fact]:
     out: list[Fact] = []
     if plan.theta is not None:
         power = "" if plan.power is None else f" with power {figure(plan.power)}"
-        told = f"smallest {_looked_for(plan)} {'ruled out' if plan.goal == 'rule-out' else 'found'}{power}"
+        told = f"smallest {_effect_name(plan)} {'ruled out' if plan.goal == 'rule-out' else 'found'}{power}"
         out.append(("theta", figure(plan.theta, PRECISE), "" if plan.goal == "designs" else told))
     if plan.threshold_offset is not None:
         sign = "-" if plan.threshold_offset < 0 else "+"
-        out.append(("threshold", f"reference {sign} {figure(abs(plan.threshold_offset), PRECISE)}", ENDS[_looked_for(plan)]))
+        out.append(("threshold", f"reference {sign} {figure(abs(plan.threshold_offset), PRECISE)}", ENDS[_effect_name(plan)]))
     return out
 
 

@@ -15,9 +15,9 @@ from steelyard.render.listing_cells import (
     about,
     by_task,
     changed_cells,
+    compared_lines,
     figure,
     gate_facts,
-    held_lines,
     list_cells,
     spark,
     story_cells,
@@ -83,7 +83,7 @@ def detail_page(r: ReferenceDetail, _: object) -> Page:
             blocks=[capped("The rule and where it comes from", RULE_HEADS, rule, numbers=(1,), noun="numbers")] if rule else [],
         ),
         Section(title="What it finds", blocks=[Notes(pairs=gate_facts(r), seen=_seen(r.gate is not None))]) if entry else None,
-        Section(title="Why this one", blocks=[Notes(pairs=held_lines(r), worth=DETAIL, noun="entries")]) if r.held else None,
+        Section(title="Why this one", blocks=[Notes(pairs=compared_lines(r), worth=DETAIL, noun="entries")]) if r.held else None,
     )
     named = f"{r.task}, {about(r.model, r.spec)}"
     return _page(r, word="reference", about=named, title=named, sections=sections)
@@ -96,9 +96,9 @@ def _seen(there: bool) -> Sequence[str]:
 def lint_page(r: Lint, _: object) -> Page:
     """What is wrong with the references. In text a line for each finding, then how many more of each kind; the count last."""
     shown, hidden = r.folded()
-    lines = [(_place(each, ":"), each.level, _said(each), each.code) for each in shown]
+    lines = [(_place(each, ":"), each.level, _finding_text(each), each.code) for each in shown]
     cells = [
-        [each.level, _place(each, ", line "), _said(each), each.code]
+        [each.level, _place(each, ", line "), _finding_text(each), each.code]
         for each in sorted(shown, key=lambda each: LEVELS.index(each.level))  # a page is read from the top
     ]
     every = [
@@ -109,7 +109,7 @@ def lint_page(r: Lint, _: object) -> Page:
     blocks: list[PageBlock] = [
         Findings(entries=lines),
         PageTable(heads=("level", "where", "what", "code"), rows=cells, noun="findings", seen=(MARKDOWN,)),
-        *([Sentences(said=more, seen=WRITTEN), Sentences(said=[listed], tight=True, seen=(TEXT,))] if more else []),
+        *([Sentences(sentences=more, seen=WRITTEN), Sentences(sentences=[listed], tight=True, seen=(TEXT,))] if more else []),
         capped("Findings", ["level", "where", "model", "what"], every, seen=(HTML,)),
     ]
     return _page(
@@ -126,7 +126,7 @@ def _place(finding: Finding, before: str) -> str:
     return finding.file + ("" if finding.line is None else f"{before}{finding.line}")
 
 
-def _said(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     return f"{about(finding.model, finding.spec)}: {finding.sentence}" if finding.model is not None else finding.sentence
 
 
@@ -146,7 +146,7 @@ def history_page(r: ReferenceHistory, _: object) -> Page:
         rows = [story_cells(change) for change in series.changes]
         blocks: list[PageBlock] = [
             Heading(name=name),
-            Sentences(said=[in_all], listed=False, seen=(MARKDOWN,)),
+            Sentences(sentences=[in_all], listed=False, seen=(MARKDOWN,)),
             *([capped(f"Changes of {name}", STORY_HEADS, rows, numbers=STORY_NUMBERS, noun="changes", tight=True)] if rows else []),
             Heading(name="", beside=in_all, signs=spark(series.numbers), tight=True, seen=(TEXT,)),
             Notes(pairs=[("in all", in_all)], seen=(HTML,)),

@@ -38,12 +38,12 @@ from steelyard.render.pages.verdict import (
     flips_text,
     gap_forest,
     guard_case,
+    guard_name,
     judged_page,
     p_beside,
     score_text,
     spec_text,
     waiver_text,
-    who,
 )
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
@@ -163,7 +163,7 @@ def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
     by: dict[str, dict[str, None]] = {}
     for g in found:
         for warning in g.verdict.warnings:
-            by.setdefault(warning, {})[who(g.verdict)] = None
+            by.setdefault(warning, {})[guard_name(g.verdict)] = None
     out = []
     for warning, guarded in by.items():
         names = list(guarded)
@@ -261,7 +261,7 @@ def _drawn(drawing: Forest | None) -> list[PageBlock]:
 
 
 def _every(found: Sequence[GuardLine], s: Suite) -> list[list[str]]:
-    return [[g.word, who(g.verdict), *figures(g, s.alpha)] for g in found]
+    return [[g.word, guard_name(g.verdict), *figures(g, s.alpha)] for g in found]
 
 
 def _table(found: Sequence[GuardLine], s: Suite) -> list[PageBlock]:
@@ -276,7 +276,7 @@ def _table(found: Sequence[GuardLine], s: Suite) -> list[PageBlock]:
     return [
         PageTable(heads=heads, rows=rows, numbers=numbers, columns="guards", seen=(TEXT,)),
         PageTable(heads=heads, rows=strong, numbers=numbers, ours=(0, *numbers), noun="guards", seen=(MARKDOWN,)),
-        Sentences(said=[legend(s), *pooled_text(s), *_nights(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
+        Sentences(sentences=[legend(s), *pooled_text(s), *_nights(s)], listed=False, tight=True, paint=DIM, seen=WRITTEN),
     ]
 
 
@@ -296,7 +296,7 @@ def _names(found: Sequence[GuardLine]) -> list[tuple[str, list[str]]]:
 def _listed(title: str, entries: Sequence[tuple[GuardLine, str]], seen: Sequence[str] = ALL) -> Section | None:
     if not entries:
         return None
-    pairs = [(who(g.verdict), said) for g, said in entries]
+    pairs = [(guard_name(g.verdict), said) for g, said in entries]
     block = Notes(pairs=pairs, label=f"{title}: {len(entries):,}", worth=WARNING, noun=title.lower(), seen=seen)
     return Section(title=title, blocks=[block])
 
@@ -327,7 +327,10 @@ def suite_forest(s: Suite) -> Forest | None:
     if not found or len({(v.scale, v.metric) for v in found}) != 1:
         return None
     bars = [forest.bars[0] for v in found if (forest := gap_forest(v)) is not None]
-    named = [Bar(name=who(v), estimate=b.estimate, low=b.low, high=b.high, said=b.said) for v, b in zip(found, bars, strict=False)]
+    named = [
+        Bar(name=guard_name(v), estimate=b.estimate, low=b.low, high=b.high, value_text=b.value_text)
+        for v, b in zip(found, bars, strict=False)
+    ]
     if len(bars) != len(found):
         return None
     return Forest(

@@ -60,7 +60,7 @@ def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None =
     """The page of a verdict; `counted` is what a suite took it for."""
     sentence, command = next_step(v, counted)
     word = counted or v.verdict
-    named = who(v) + by_itself(v, counted)
+    named = guard_name(v) + by_itself(v, counted)
     return Page(
         word=word,
         about=named,
@@ -138,7 +138,7 @@ def guard_case(g: GuardLine) -> PageCase:
         outcome=outcome,
         message=message,
         remedy=[line for line in (v.conclusion, sentence, " ".join(command)) if line],
-        title=f"{g.counts_as}: {who(v)}{by_itself(v, g.counts_as)}",
+        title=f"{g.counts_as}: {guard_name(v)}{by_itself(v, g.counts_as)}",
         lines=[line for line in lines if line],
         facts=_case_facts(g),
         clean=g.clean,
@@ -199,7 +199,7 @@ def gap_forest(v: Verdict) -> Forest | None:
         rules.append(GuideLine(at=-v.theta, name=f"matters: theta {figure(v.theta)}", sort="theta"))
     if v.theta is None and v.mde is not None:
         rules.append(GuideLine(at=-v.mde, name=f"smallest {WORSENING[v.higher_is_better]} it could find", sort="theta"))
-    bar = Bar(name=f"change of {v.metric}", estimate=estimate, low=low, high=high, said=said)
+    bar = Bar(name=f"change of {v.metric}", estimate=estimate, low=low, high=high, value_text=said)
     turned = "worse to the left, better to the right" + ("" if v.higher_is_better else " (turned: lower is better)")
     return Forest(title=f"Change of {v.metric} against the reference", bars=[bar], rules=rules, axis=turned)
 
@@ -241,7 +241,7 @@ def slices_section(v: Verdict) -> Section | None:
         p = [p_beside(each, v.alpha) for each in (one.p_value, one.p_adjusted)]
         rows.append([name, f"{one.n:,}", shown(one.reference), shown(one.candidate), said, *p, found, word])
         if gap is not None:
-            bars.append(Bar(name=name, estimate=gap, low=low, high=high, said=said))
+            bars.append(Bar(name=name, estimate=gap, low=low, high=high, value_text=said))
     heads = [" or ".join(v.slicing.by), *SLICE_FIGURES]
     numbers = range(1, len(heads) - 1)
     legend = slices_legend(v)
@@ -254,7 +254,7 @@ def slices_section(v: Verdict) -> Section | None:
     axis = "worse to the left, better to the right"
     drawing = Forest(title="Change of every slice", bars=bars[:DRAWN], rules=[GuideLine(at=0.0, name="no change")], axis=axis)
     drawn: list[PageBlock] = [Picture(drawing=drawing)] if drawing.scale is not None else []
-    return Section(title=BY_SLICE, blocks=[*written, *drawn, table, Sentences(said=[legend], listed=False, tight=True, paint=DIM)])
+    return Section(title=BY_SLICE, blocks=[*written, *drawn, table, Sentences(sentences=[legend], listed=False, tight=True, paint=DIM)])
 
 
 def slices_legend(v: Verdict) -> str:
@@ -442,7 +442,7 @@ def spec_text(spec: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in spec.items())
 
 
-def who(v: Verdict) -> str:
+def guard_name(v: Verdict) -> str:
     """The guard by its names: task, model, spec."""
     spec = spec_text(v.spec)
     return f"{v.task}, {v.model}" + (f" [{spec}]" if spec else "")

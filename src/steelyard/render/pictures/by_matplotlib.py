@@ -47,7 +47,9 @@ def _forest(axes: Any, forest: Forest) -> None:
             axes.plot(known, [place] * len(known), "|", color=SEEN, markersize=10, markeredgewidth=2)
     for rule in forest.rules:
         axes.axvline(rule.at, color=GOAL, linestyle=STYLES[rule.sort], label=_words(rule.name or EMPTY))
-    axes.set_yticks(range(len(forest.bars)), [_words(bar.name) + (f"\n{_words(bar.said)}" if bar.said else "") for bar in forest.bars])
+    axes.set_yticks(
+        range(len(forest.bars)), [_words(bar.name) + (f"\n{_words(bar.value_text)}" if bar.value_text else "") for bar in forest.bars]
+    )
     axes.set_ylim(len(forest.bars) - 0.5, -0.5)
     axes.set_xlabel(_words(forest.axis))
     if forest.rules:

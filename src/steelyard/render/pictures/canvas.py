@@ -88,9 +88,9 @@ def placed(x: float, y: float, part: str) -> str:
 
 def linked(address: str, said: str, x: float, y: float, shape: str) -> str:
     """A shape that leads somewhere, with words for whoever points at it, and room for a finger."""
-    told = words(said)
-    reach = f'<title>{told}</title><circle r="9" class="reach" fill="transparent"/>{shape}'
-    return f'<a href="{words(address)}" class="point" data-told="{told}" aria-label="{told}">{placed(x, y, reach)}</a>'
+    escaped = words(said)
+    reach = f'<title>{escaped}</title><circle r="9" class="reach" fill="transparent"/>{shape}'
+    return f'<a href="{words(address)}" class="point" data-told="{escaped}" aria-label="{escaped}">{placed(x, y, reach)}</a>'
 
 
 def key_stroke(y: float, kind: str, colour: str, dash: str = "") -> str:
@@ -104,13 +104,20 @@ def key_band(y: float) -> str:
     return f'<rect x="0" y="{y - 6:g}" width="30" height="12" class="band" fill="{SEEN}" fill-opacity="0.18"/>'
 
 
-def key_words(y: float, said: str) -> str:
+def key_words(y: float, label: str) -> str:
     """What a line of the key says."""
-    return moved(40, 0, text(0, y + 4, said, more='font-size="12"'))
+    return moved(40, 0, text(0, y + 4, label, more='font-size="12"'))
 
 
 def picture(
-    title: str, told: str, height: float, parts: Sequence[str], *, alone: bool = False, small: int | None = None, linked: bool = False
+    title: str,
+    description: str,
+    height: float,
+    parts: Sequence[str],
+    *,
+    alone: bool = False,
+    small: int | None = None,
+    linked: bool = False,
 ) -> str:
     """The parts under a title and a description for screen readers; `alone` shows its title, on its own paper, in light and dark.
 
@@ -131,7 +138,7 @@ def picture(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" width="{wide}" height="{height:g}"{viewed} role="{role}" '
             f'aria-label="{words(title)}" color="{INK}" font-family="system-ui, sans-serif" font-size="13">',
-            f"<title>{words(title)}</title><desc>{words(told)}</desc>",
+            f"<title>{words(title)}</title><desc>{words(description)}</desc>",
             *parts,
             "</svg>",
         ]

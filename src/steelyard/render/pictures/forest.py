@@ -33,7 +33,7 @@ class Bar:
     estimate: float | None
     low: float | None = None
     high: float | None = None
-    said: str = ""
+    value_text: str = ""
 
     @property
     def numbers(self) -> list[float]:
@@ -44,7 +44,7 @@ def bar(name: str, row: Row) -> Bar:
     """A row as it is drawn: the end of a one-sided interval that only repeats the metric's range is left open."""
     estimate, ends = row_texts(row)
     low, high = ends_of(row.interval)
-    return Bar(name=name, estimate=row.estimate, low=low, high=high, said=estimate if row.interval is None else f"{estimate}  {ends}")
+    return Bar(name=name, estimate=row.estimate, low=low, high=high, value_text=estimate if row.interval is None else f"{estimate}  {ends}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +83,9 @@ class Forest:
 
         return even_scale(low - room, high + room, TICKS)
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The picture in words."""
-        rows = "; ".join(f"{bar.name}: {bar.said or 'not known'}" for bar in self.bars[:12])
+        rows = "; ".join(f"{bar.name}: {bar.value_text or 'not known'}" for bar in self.bars[:12])
         more = f"; and {len(self.bars) - 12} more" if len(self.bars) > 12 else ""
         lines = ", ".join(f"{rule.name} at {figure(rule.at)}" for rule in self.rules)
         return rows + more + (f". Lines: {lines}" if lines else "") + "."
@@ -100,7 +100,7 @@ class Forest:
         parts = [*_axis(scale, top, len(self.bars), self.axis), *_rules(self.rules, scale, foot)]
         for i, bar in enumerate(self.bars):
             parts += _row(bar, scale, top + ROW * i)
-        return picture(self.title, self.told(), foot + AXIS + (16 if self.axis else 0), parts, alone=alone)
+        return picture(self.title, self.description(), foot + AXIS + (16 if self.axis else 0), parts, alone=alone)
 
 
 def _across(scale: Scale, x: float) -> float:
@@ -145,7 +145,7 @@ def _leftwards(at: float, name: str, lines: Sequence[float]) -> bool:
 def _row(bar: Bar, scale: Scale, top: float) -> list[str]:
     """Name and numbers, and below them the interval with a stroke at each end that is a bound."""
     middle = top + 27
-    parts = [text(LEFT, top + 15, shorten(bar.name, NAME), more=HALO), text(RIGHT, top + 15, bar.said, "end", HALO)]
+    parts = [text(LEFT, top + 15, shorten(bar.name, NAME), more=HALO), text(RIGHT, top + 15, bar.value_text, "end", HALO)]
     if not bar.numbers:
         return parts
     known = [x for x in (bar.low, bar.high) if x is not None]

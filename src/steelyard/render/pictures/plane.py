@@ -77,20 +77,20 @@ class Plane:
     mark: Place | None = None
     x_is_time: bool = False
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The picture in words."""
         parts = []
         for each in self.lines:
             if each.places:
                 (x0, y0), (x1, y1) = each.places[0], each.places[-1]
-                ends = f"from {figure(y0)} at {self.told_x(x0)} to {figure(y1)} at {self.told_x(x1)}"
+                ends = f"from {figure(y0)} at {self.x_text(x0)} to {figure(y1)} at {self.x_text(x1)}"
                 parts.append(f"{each.name}: {len(each.places):,}" if each.shape else f"{each.name}: {ends}")
         parts += [f"{len(self.seen):,} points seen"] if self.seen else []
         parts += [f"{self.goal_name} {figure(self.goal)}"] if self.goal is not None else []
         parts += [f"answer {self.x_name} {figure(self.mark[0])}"] if self.mark is not None else []
         return "; ".join(parts) + "."
 
-    def told_x(self, x: float) -> str:
+    def x_text(self, x: float) -> str:
         return moment_text(x) if self.x_is_time else figure(x)
 
     @property
@@ -101,7 +101,7 @@ class Plane:
     def svg(self, *, alone: bool = False) -> str:
         """As SVG text."""
         parts = [*self.axes(), *self._inside(), *self._over(), *self._key()]
-        return picture(self.title, self.told(), TOP + HEIGHT + BELOW + KEY * len(self._keys()), parts, alone=alone)
+        return picture(self.title, self.description(), TOP + HEIGHT + BELOW + KEY * len(self._keys()), parts, alone=alone)
 
     def across(self, x: float) -> float:
         return LEFT + self.x.share(x) * (RIGHT - LEFT)

@@ -1,4 +1,4 @@
-"""Fields that are put off: worked out when they are first read, and plain values from then on."""
+"""Deferred fields: computed when they are first read, and ordinary values from then on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard.estimate import paired_table
 from steelyard.infer.resampling import bootstrap
-from steelyard.results.base import Warnings, put_off
+from steelyard.results.base import Warnings, defer
 from steelyard.results.comparison import Comparison, System
 
 OPTIONS: dict[str, Any] = {"metric": "macro_f1", "draws": 200}
@@ -117,7 +117,7 @@ def test_a_warning_of_draws_keeps_its_place_and_its_words() -> None:
 
 def test_nothing_is_held_once_it_is_read() -> None:
     made: list[int] = []
-    system = put_off(System(name="a", estimate=0.5, interval=None), standard_error=lambda: made.append(1) or 0.25)  # type: ignore[func-returns-value]
+    system = defer(System(name="a", estimate=0.5, interval=None), standard_error=lambda: made.append(1) or 0.25)  # type: ignore[func-returns-value]
     assert system.standard_error == system.standard_error == 0.25
     assert made == [1]
     assert object.__getattribute__(system, "_late") == {}
@@ -131,8 +131,8 @@ def test_a_field_that_does_not_exist_is_named_as_by_python() -> None:
         found.probability_candidate_better = 1.0  # type: ignore[misc]
 
 
-def test_an_error_of_what_was_put_off_comes_again() -> None:
-    system = put_off(System(name="a", estimate=0.5, interval=None), standard_error=lambda: 1 / 0)
+def test_an_error_of_a_deferred_field_comes_again() -> None:
+    system = defer(System(name="a", estimate=0.5, interval=None), standard_error=lambda: 1 / 0)
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             system.standard_error  # noqa: B018
@@ -141,9 +141,9 @@ def test_an_error_of_what_was_put_off_comes_again() -> None:
 def test_warnings_added_later_are_not_on_an_answer_that_is_written() -> None:
     warnings = Warnings()
     warnings.add("first")
-    warnings.put_off(lambda: ("second", "first"))
-    kept = warnings.kept()
+    warnings.defer(lambda: ("second", "first"))
+    snapshot = warnings.snapshot()
     warnings.add("third")
-    assert tuple(kept) == ("first", "second")
+    assert tuple(snapshot) == ("first", "second")
     assert tuple(warnings) == ("first", "second", "third")
     assert not Warnings(dict.fromkeys(["a"])).waiting
