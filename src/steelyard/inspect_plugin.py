@@ -5,7 +5,7 @@
     @scorer(metrics=[accuracy(), grouped(accuracy(), "subject")])
     def my_scorer(): ...
 
-    check_runs(on_regression="fail")  # every run that ends from now on is held against its reference
+    check_runs(on_regression="fail")  # every run that ends from now on is checked against its reference
 
 A metric answers with several numbers, which Inspect shows side by side: the value under its own name, then `_low` and `_high`,
 the ends of the interval, and `_stderr`. The unit is the sample, never the epoch: where Inspect reduced the epochs there is one

@@ -95,7 +95,7 @@ def conclude(found: list[dict[str, Any]], failed: set[str], config: Any, *, inte
 
         summary.keep = partial(kept, session, ["record"])
         summary.history += [one["history"] for one in summary.found if one.get("history")]
-    earlier = _earlier(summary, session)  # before references are replaced: earlier runs were held against those that are there now
+    earlier = _earlier(summary, session)  # before references are replaced: earlier runs were checked against those that are there now
     waiting = [one for one in summary.found if one.get("waiting")]
     if waiting and interrupted:
         for one in waiting:

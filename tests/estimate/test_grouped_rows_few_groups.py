@@ -14,7 +14,7 @@ from cases import every
 GIANT = np.repeat(np.arange(31), [200] + [2] * 30)  # 31 groups that are worth 1.7
 ZIPF = np.repeat(np.arange(25), [79, 39, 26, 20, 16, 13, 11, 10, 9, 8, 7, 7, 6, 6, 5, 5, 5, 4, 4, 4, 4, 4, 3, 3, 3])  # worth 9
 EQUAL = np.repeat(np.arange(30), 10)
-WORTH = "31 groups of unequal size that are worth 1.7 equal ones, the largest with 77% of the items"
+WORTH = "31 groups of unequal size, worth 1.7 equal ones, the largest with 77% of the items"
 LABELS = ("accuracy", "macro_f1", "mcc", "kappa", "balanced_accuracy", "macro_recall", "f1")
 NUMBERS = ("mae", "rmse", "r2")
 PROBABILITIES = ("auc", "brier", "log_loss", "ece")
@@ -65,7 +65,7 @@ def test_no_interval_where_groups_are_worth_too_few(metric: str) -> None:
     found = measured(GIANT, metric)
     assert found.interval is None
     assert found.estimate is not None
-    assert any("no interval, they must be worth at least 4; add more groups" in said for said in found.warnings)
+    assert any("the groups are too unequal (effective number below 4); add groups" in said for said in found.warnings)
     if metric != "auc":
         assert any(said.startswith(WORTH) for said in found.warnings)
         assert found.row.details["groups_effective"] == pytest.approx(260**2 / 40120, rel=0.02)  # of a ratio, what is divided by weighs

@@ -36,7 +36,7 @@ class NamedTest:
     says: one sentence, without its full stop. flips: right or wrong on the same items, from (gained, lost, n, asked). scores: one
     difference per item or group, from (differences, their sums, asked). table: a metric of labels on the same items, from (joint
     counts, statistic, asked). proportions: k of n on different items, from (k and n of the candidate, of the baseline, asked).
-    families: those that make it themselves. shifts: it can be held against a difference other than 0, which is taken off every item.
+    families: those that make it themselves. shifts: it can test a difference other than 0, which is taken off every item.
     """
 
     says: str
@@ -211,7 +211,7 @@ TESTS: dict[str, NamedTest] = {
         says="the same with signs drawn at random, where all ways cannot be listed", scores=_drawn_signs, shifts=True
     ),
     "wilcoxon": NamedTest(says="Wilcoxon's signed ranks: whether the differences are symmetric around 0", scores=_ranks),
-    "z": NamedTest(says="the difference over its standard error, held against the normal curve", proportions=_z, families=(DELTA,)),
+    "z": NamedTest(says="the difference over its standard error, compared with the normal curve", proportions=_z, families=(DELTA,)),
     "bounded-welch": NamedTest(says="Welch's t with one more item in each run at either end of the range", families=(MEANS,)),
     "welch-t": NamedTest(says="Welch's t of two means", families=(MEANS,)),
     "delong-wilson": NamedTest(says="DeLong's variances, widened by Wilson's score where a class is small", families=(AREAS,)),

@@ -55,7 +55,7 @@ def detectable(
 
 
 class DifferenceTest(Protocol):
-    """A test on the side that was asked for that can be held against any difference, not only against 0."""
+    """A test on the side that was asked for that can test any difference, not only 0."""
 
     @property
     def name(self) -> str: ...
@@ -123,7 +123,7 @@ class Evidence:
     """The parts of a Comparison that the method families fill in.
 
     own and probability are numbers, or functions that find them out when the Comparison is read.
-    The interval lies around pull x difference. judge: the test, where margins are its own matter too. against: the test held against
+    The interval lies around pull x difference. judge: the test, where margins are its own matter too. against: the test of
     another difference than 0, where that is the same test. unseen: the test that would have been taken, had the range of the scores
     seen been declared.
     """
@@ -243,13 +243,13 @@ def too_few_groups(details: Mapping[str, Any]) -> str:
     """Why p is not judged: the groups, and what they are worth.
 
     >>> too_few_groups({"groups": 3, "groups_effective": 3.0}), too_few_groups({"groups": 31, "groups_effective": 1.68})
-    ('3 groups are too few to judge by', '31 groups that are worth 1.7 equal ones are too few to judge by')
+    ('3 groups are too few', '31 groups, worth 1.7 equal ones, are too few')
     """
     many, worth = details["groups"], details["groups_effective"]
     said = f"{many} groups" if many != 1 else "1 group"
     if worth <= 0.95 * many:
-        said += f" that are worth {worth:.1f} equal ones"
-    return f"{said} {'are' if many != 1 else 'is'} too few to judge by"
+        said += f", worth {worth:.1f} equal ones,"
+    return f"{said} {'are' if many != 1 else 'is'} too few"
 
 
 def _warn_of_unseen(found: Evidence, asked: CompareOptions, warnings: Warnings) -> None:
@@ -279,7 +279,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
     if found.difference is None or p is None:
         return f"The difference in {metric} cannot be judged from these items."
     if found.too_few:
-        return f"The difference in {metric} is not judged, though {_p(p)}: {too_few_groups(found.details)}."
+        return f"No conclusion about {metric}: {too_few_groups(found.details)} ({_p(p)})."
     if found.equivalence is not None and found.equivalence.equivalent:
         tail = f"; the difference is within {found.equivalence.margin:g} either way ({_p(found.equivalence.p_value)})."
     elif found.equivalence is not None and found.equivalence.non_inferior:

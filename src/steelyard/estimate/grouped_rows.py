@@ -199,7 +199,8 @@ def enough_groups(
     if groups.number < FEWEST:
         warnings.add(f"only {said}: no interval, at least {FEWEST} are needed")
     elif groups.too_few:
-        warnings.add(f"{said}: no interval, they must be worth at least {LEAST:g}; add more groups, or measure the large ones on their own")
+        unequal = f"the groups are too unequal (effective number below {LEAST:g})"
+        warnings.add(f"{said}: no interval, because {unequal}; add groups, or measure the large ones separately")
     elif groups.few and grouped:
         only = "only " if groups.number < ENOUGH else ""
         warnings.add(f"{only}{said}: the interval rests on their spread and is itself uncertain; {ENOUGH:g} or more are better")

@@ -1,1 +1,1 @@
-"""Everything we claim about coverage, error rates and precision, declared, recomputed and held against its band."""
+"""Everything we claim about coverage, error rates and precision, declared, recomputed and checked against its band."""

@@ -34,7 +34,7 @@ def certify(
     csv: str | Path | None = None,
     progress: Callable[[int, int, float], None] = lambda *_: None,
 ) -> Certificate:
-    """Recompute what we claim about coverage, error rates and precision, and hold it against the documented bands.
+    """Recompute what we claim about coverage, error rates and precision, and check it against the documented bands.
 
     grid: quick (a minute) or full (about half an hour on two cores). only: parts of names, or patterns with *; None is
     everything. seed: of what is simulated, 0 unless given. nightly: today's date (UTC) is the seed, 20261231 for example, so

@@ -64,7 +64,7 @@ class Claim:
     """One sentence about one method, and how to check it.
 
     family: what methods compete for ("a proportion"); within a family and a kind, the same setting gives points with the same
-    `where`, so that the default can be held against its alternatives. default: whether the code chooses the method by itself;
+    `where`, so that the default can be compared with its alternatives. default: whether the code chooses the method by itself;
     asked of the code, never typed. documented: the page that says the sentence. module: the one that declares the claim, filled
     in by the catalogue; kept results rest on its code and on all that it imports.
     """

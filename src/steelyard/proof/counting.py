@@ -1,7 +1,7 @@
 """Counting runs: how seldom a count would come if the truth lay on a bound, and when a setting has had runs enough.
 
 A share that is a count of independent runs lies outside a bound if so many runs, or more, would hardly ever come where the truth
-is the bound itself: the binomial tail at the bound, held against CHANCE. The error at the share that was found is no measure of
+is the bound itself: the binomial tail at the bound, compared with CHANCE. The error at the share that was found is no measure of
 that: next to 0 and 1 it is larger than the error at the bound on the bad side, and smaller on the good one.
 
 Most methods do what is claimed of them, with room to spare, and few runs show it. So a setting of the quick grid is left as soon as

@@ -1,4 +1,4 @@
-"""The same laws and equations in fifty digits, by mpmath and other formulas than ours: what closed forms are held against.
+"""The same laws and equations in fifty digits, by mpmath and other formulas than ours: what closed forms are compared with.
 
 Nothing here shares a line with `infer/`: tails are continued fractions, quantiles are Newton's steps on them, score
 intervals are roots of the textbook's equation.

@@ -32,7 +32,7 @@ def preferences(claims: Sequence[CertifiedClaim]) -> list[CertifiedPreference]:
 
 
 def pairs(claims: Sequence[CertifiedClaim]) -> Iterator[tuple[CertifiedClaim, CertifiedClaim]]:
-    """(default, alternative) of one family, kind and nominal; several defaults are each held against the rest."""
+    """(default, alternative) of one family, kind and nominal; several defaults are each compared with the rest."""
     for default in (claim for claim in claims if claim.default):
         for other in claims:
             same = (other.family, other.kind, other.nominal) == (default.family, default.kind, default.nominal)

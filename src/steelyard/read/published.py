@@ -75,7 +75,7 @@ def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[Pub
     if len(scored) == 1:
         if len(set(sizes)) > 1:
             got = f"one column of scores, and {min(sizes)} to {max(sizes)} items"
-            hint = "scores of different test sets cannot be held against each other; write one table for each"
+            hint = "scores of different test sets cannot be compared with each other; write one table for each"
             raise SourceError(f"cannot audit {path}", got=got, need="systems that were scored on the same items", hint=hint)
         given = tuple((name, read[0]) for name, (read,) in zip(names, cells, strict=True) if read)
         return (PublishedSet(name=heads[scored[0]], n=sizes[0], scores=given),), said

@@ -40,7 +40,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """One entry held against a spec: the keys that agree, and those that differ as (asked, recorded)."""
+    """One entry checked against a spec: the keys that agree, and those that differ as (asked, recorded)."""
 
     entry: Entry
     agree: tuple[str, ...]
@@ -95,7 +95,7 @@ Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=F
 def explain(
     entries: Iterable[Entry], model: str, spec: Mapping[str, Any] | None = None, *, spec_keys: Iterable[str] = ()
 ) -> tuple[Agreement, ...]:
-    """Every entry of a model held against a spec, in the order of the file."""
+    """Every entry of a model checked against a spec, in the order of the file."""
     asked = _checked(spec or {}, spec_keys)
     return tuple(_held(entry, asked, spec_keys) for entry in entries if entry.model == model)
 

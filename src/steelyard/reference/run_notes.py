@@ -169,7 +169,7 @@ def _stopping_warning(notes: RunNotes) -> str:
     """What to say of rows whose number depended on the answers in them: an interval of a fixed number of items is too sure."""
     if notes.ended and "looked" not in (notes.stopping or {}):
         return f"this run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}"
-    weights = "; items that waver were asked more often, which its column 'weight' makes up for" if notes.order == "hash/k" else ""
+    weights = "; unstable items were asked more often, which the column 'weight' corrects for" if notes.order == "hash/k" else ""
     return (
         f"this run stopped early on its own results after {notes.n:,} of {notes.available:,} items: methods for a fixed number of "
         f"items are overconfident here; the numbers that the run itself printed are adjusted{weights}"

@@ -101,7 +101,7 @@ def gate_facts(result: ReferenceDetail) -> list[tuple[str, str]]:
 
 
 def compared_lines(result: ReferenceDetail) -> list[tuple[str, str]]:
-    """Every entry of the model held against the spec: its line, and what differs."""
+    """Every entry of the model checked against the spec: its line, and what differs."""
     out = []
     for each in result.held or ():
         parts = [f"{key} is {plain(pair['recorded'])}, asked {plain(pair['asked'])}" for key, pair in each.differ.items()]

@@ -49,7 +49,7 @@ class CertifiedSetting(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertifiedClaim(ResultPart):
-    """One claim held against its band. `faults` are sentences; none means that it holds."""
+    """One claim checked against its band. `faults` are sentences; none means that it holds."""
 
     ALSO = ("holds",)
 

@@ -13,7 +13,7 @@ from steelyard.results.nights import SinceNight
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldAgainst(ResultPart):
-    """What a run was held against: the value on record, how many items and runs it rests on, how much whole runs vary, and when."""
+    """What a run was checked against: the value on record, how many items and runs it rests on, how much whole runs vary, and when."""
 
     BRIEF = True
 
@@ -28,7 +28,7 @@ class HeldAgainst(ResultPart):
 class PastRun(ResultPart):
     """One run in the history. `difference`, `lower` and `upper` are of the verdict, where there was one; all in `scale`.
 
-    `reference` is what it was held against: value, n, runs, sigma_run. `outcomes` is the digest of its items and their
+    `reference` is what it was checked against: value, n, runs, sigma_run. `outcomes` is the digest of its items and their
     scores, None if they were not kept. `result` is the whole answer as it was printed for machines; a page leaves it out.
     """
 

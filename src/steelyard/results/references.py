@@ -70,7 +70,7 @@ class ReferenceGate(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldEntry(ResultPart):
-    """An entry held against a spec: whether it matches, the keys on which they agree, and those on which they differ (asked, recorded)."""
+    """An entry checked against a spec: whether it matches, the keys that agree, and those that differ (asked, recorded)."""
 
     line: int | None
     spec: Mapping[str, Any] = field(default_factory=dict)  # the keys are the user's
@@ -96,7 +96,7 @@ class Listing(Result):
 class ReferenceDetail(Result):
     """One reference in full: the entry, the rule with where each number comes from, and what it can find.
 
-    `entry` is None if nothing matches and an explanation was asked for. `held` has every entry of the model, held against
+    `entry` is None if nothing matches and an explanation was asked for. `held` has every entry of the model, checked against
     the spec key by key; None if that was not asked for.
     """
 

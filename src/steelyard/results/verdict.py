@@ -200,7 +200,7 @@ class PooledSuite(ResultPart):
     """What the guards of a suite show together. `share` of alpha is for the pooled test over `m` tasks, the rest for the tasks alone.
 
     `verdict` is pass, regression, or unconfirmed: only the pooled test rejects, and noise that a whole run shares (`phi`) could explain
-    that. phi is known if it rests on earlier runs, each held against those before it: `phi_recorded` on record from the second on, and
+    that. phi is known if it rests on earlier runs, each checked against those before it: `phi_recorded` on record from the second on, and
     `phi_history` healthy ones in the history. `p_value` is that of the suite, `named` are the tasks that are worse, and at least
     `at_least` are, if tasks vary independently. `mean_change` weighs every task by its precision; up is good.
     """
@@ -238,7 +238,7 @@ class SuiteNights(ResultPart):
     `verdict` is pass, regression, changed (worse on these very items, not shown for new ones) or unconfirmed (some tasks have to be run
     `again`). A night alarms when `evidence` reaches `line`; a regression stays until somebody acknowledges it: `unacknowledged` is one of
     an earlier night. `since` is the night, and the day, of the first run that is worse; `fell` are the items that fell most. `nights` have
-    been judged in the series, and `baseline` runs are what tonight was held against. `retry`: this night was judged before, and its
+    been judged in the series, and `baseline` runs are what tonight was compared with. `retry`: this night was judged before, and its
     answers were not counted again. `correlation` is that of consecutive nights, None for fewer than twenty; `alike`: it is more than chance
     would bring, and the budget may not hold. `second`: tasks whose second run decided the night. `acknowledged`: what somebody has said of
     this regression since (how, by, date, reason).

@@ -177,7 +177,7 @@ def _refuse_outside(items: Items, settings: SampleOptions) -> None:
 
 
 def refuse_beyond(ends: tuple[float, float], low: float, high: float) -> None:
-    """The lowest and the highest score, held against a declared range."""
+    """The lowest and the highest score, checked against a declared range."""
     if low < ends[0] or high > ends[1]:
         raise DataError(
             f"A score of {repr(low if low < ends[0] else high).removesuffix('.0')} lies outside the declared range, {ends[0]:g} "

@@ -169,7 +169,7 @@ def test_one_group_is_not_judged_alone_or_as_a_slice(asked: dict[str, Any]) -> N
     sy.record(before, task="t", model="m", group="doc")
     sliced = sy.check(after, task="t", model="m", group="doc", by="lang", **asked)
     alone, others = sliced.slices
-    assert (alone.value, alone.note, others.note) == ("de", "1 group is too few to judge by", "")
+    assert (alone.value, alone.note, others.note) == ("de", "1 group is too few", "")
     assert alone.ratio is not None
     assert others.ratio is not None
     assert others.ratio.lower is not None

@@ -102,7 +102,7 @@ def test_how_runs_end_with_the_information_bound_beside_it() -> None:
 def test_small_pools_leave_runs_open_and_ask_all_items_alike() -> None:
     plan = plan_designs(theta=0.02, expected=0.75, discordance=0.05, repeats=4, available=1319)
     assert {row["design"] for row in plan.steps} == {"one answer", "4 answers"}
-    assert any("do not suffice to ask wavering items more often" in words for words in plan.warnings)
+    assert any("too few to ask unstable items more often" in words for words in plan.warnings)
     opened = {row["design"]: row["left open"] for row in plan.steps if row["if"].startswith("drop")}
     assert opened["one answer"] == pytest.approx(0.07, abs=0.03)  # research/calls.md, 1
     few = plan_designs(theta=0.02, discordance=0.05, repeats=2)
@@ -194,7 +194,7 @@ def test_enough_items_change_nothing() -> None:
 def test_pairing_is_not_always_best() -> None:
     # A good model that churns a lot: p (1 - p) is below the discordance.
     plan = plan_designs(theta=0.02, expected=0.9, discordance=0.1)
-    assert "a reference known exactly asks for fewer items" in plan.warnings[0]
+    assert "pairing does not help here" in plan.warnings[0]
 
 
 def test_large_batches_are_noticed() -> None:

@@ -137,7 +137,7 @@ def test_the_accuracy_is_weighted_back(eight: dict[str, Any], tmp_path: Path) ->
     assert found.verdict.candidate["value"] == pytest.approx(np.average(score, weights=weight))
     later = sy.measure(out, metric="accuracy", weight="weight")
     assert later.rows[0].estimate == pytest.approx(row.estimate)
-    assert any("its column 'weight' makes up for" in words for words in later.warnings)
+    assert any("the column 'weight' corrects for" in words for words in later.warnings)
 
 
 def test_strata_none_asks_in_hash_order(eight: dict[str, Any], tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_wavering_items_that_run_out_are_no_pass(eight: dict[str, Any], tmp_path
     plan = plan_in(out)
     assert found.verdict.verdict == "inconclusive"
     assert found.n == plan["limit"] < N
-    assert f"all {plan['strata']['wavering']} wavering items were asked" in found.verdict.needed["why"]
+    assert f"all {plan['strata']['wavering']} unstable items were asked" in found.verdict.needed["why"]
     assert found.verdict.details["stopping"]["decision"] == "exhausted"
     again = sy.check(out, task="t", model="m", **eight)
     assert (again.verdict, again.needed) == ("inconclusive", found.verdict.needed)
@@ -184,7 +184,7 @@ def test_a_small_pool_is_asked_alike_and_says_so_if_strata_were_wanted(eight: di
     out = tmp_path / "now.jsonl"
     found = run(eight, model(107), out, theta=0.02, strata="auto")
     assert plan_in(out)["strata"] is None
-    assert any("all items are asked alike" in words for words in found.verdict.warnings)
+    assert any("items are asked equally often" in words for words in found.verdict.warnings)
 
 
 # ---- what does not fit -------------------------------------------------------------------------------------------------------

@@ -352,7 +352,7 @@ def test_a_metric_that_is_no_mean_over_items_is_refused() -> None:
     Path("suite.toml").write_text(
         f'[suite]\n{BUDGET}\n[[checks]]\ntask = "t0"\nmodel = "m"\nresult = "t0.jsonl"\nmetric = "f1"\npositive = "a"\n', encoding="utf-8"
     )
-    with pytest.raises(DataError, match="f1 is no mean over items"):
+    with pytest.raises(DataError, match="f1 is not a mean over items"):
         sy.check_suite("suite.toml", history=URL)
 
 

@@ -125,7 +125,7 @@ it above 0.75.
 
 items          277    enough, as is every larger number; 251 is the first
 labels to buy  1,387  of which about 277 count
-assurance      0.8    chance that so many are enough
+assurance      0.8    chance that this many items are enough
 
 sizes around it
     n  assurance
@@ -247,7 +247,7 @@ def fact(plan: Plan) -> dict[str, tuple[str, str]]:
 def test_facts_of_each_goal() -> None:
     assert fact(WIDTH) == {
         "items to label": ("161", ""),
-        "assurance": ("0.8", "chance that so many are enough"),
+        "assurance": ("0.8", "chance that this many items are enough"),
         "expected": ("132.5", "labels on average, when labelling stops as soon as it is enough"),
     }
     early = "labels on average, when labelling stops as soon as it is enough (looking after every {})"
@@ -363,7 +363,7 @@ def test_markdown_is_not_broken(words: str) -> None:
 def test_markdown() -> None:
     text = result_markdown(F1)
     assert text.startswith(f"**{F1.conclusion}**\n\n|  |  |  |\n| --- | --- | --- |\n| items | 277 | enough")
-    assert "| assurance | 0.8 | chance that so many are enough |" in text
+    assert "| assurance | 0.8 | chance that this many items are enough |" in text
     assert "**sizes around it**\n\n| n | assurance |\n| ---: | ---: |\n| 139 | 0.5312 |" in text
     assert "| f1 is 0.78 | 1,801 | 9,007 |" in text
     assert "```text\nassurance\n" in text

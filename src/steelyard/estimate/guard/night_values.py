@@ -88,7 +88,7 @@ def night_values(
         earlier = _by_run(past, metric, up, contents)
         tonight = _averaged(now, metric, up, _contents_of(run.items))
     if not metric.mean_of_items or tonight is None or not earlier or not _is_mean(tonight, earlier, verdict):
-        raise cannot_watch(verdict, f"{verdict.metric} is no mean over items", "check the accuracy or a mean of scores instead")
+        raise cannot_watch(verdict, f"{verdict.metric} is not a mean over items", "check the accuracy or a mean of scores instead")
     width = None if ends is None else float(ends[1] - ends[0])
     if recorded.group is not None:
         groups = GroupUnits.of(dict(zip(recorded.keys, recorded.group, strict=True)))

@@ -158,7 +158,7 @@ def _ratio(value: float, reference: float, of_value: float, of_reference: float,
 
 
 def _theta_and_bound(lower: float | None, ratio: Difference | None, rule: GuardRule) -> tuple[float | None, float | None]:
-    """Theta, and the bound that it is held against: of the difference, or of the ratio."""
+    """Theta, and the bound it is compared with: of the difference, or of the ratio."""
     if rule.theta_relative is None or ratio is None:
         return rule.theta, lower
     end = ratio.lower if rule.sign > 0 else ratio.upper
@@ -304,7 +304,7 @@ def _paired_mde(n: int, rule: GuardRule) -> float | None:
 
 
 def warn_of_drift(verdict: Verdict, entry: Entry, warnings: Warnings) -> None:
-    """A reference that follows every small loss down: the run is held against the first value on record too."""
+    """A reference that follows every small loss down: the run is checked against the first value on record too."""
     value = verdict.candidate.estimate
     if entry.first_value is None or verdict.sigma is None or not verdict.n or value is None:
         return

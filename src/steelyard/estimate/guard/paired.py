@@ -71,7 +71,7 @@ class PairedJudgement:
     shared: float = field(default=0.0, init=False)
     df: float | None = field(default=None, init=False)
     ratio: RatioTest | None = field(default=None, init=False)  # of run and reference, where margin or theta is a share of the reference
-    at_margin: Test | None = field(default=None, init=False)  # the test of the comparison held against the margin, where it can be
+    at_margin: Test | None = field(default=None, init=False)  # the test of the comparison at the margin, where there is one
 
     def __post_init__(self) -> None:
         if self.rule.relative:
@@ -273,10 +273,10 @@ class PairedJudgement:
         most = most_losses(lambda lost: self._p_of_flips(lost, gained), self._losable, rule.alpha)
         if most is None:
             self.warnings.add(
-                f"no score could be a regression beside the {gained:,} items gained: the {self._losable:,} that could be lost are too few"
+                f"no score could be a regression: with {gained:,} items gained, the {self._losable:,} that could be lost are too few"
             )
             return None, NONE_FAILS
-        note = f"at the {gained:,} item{'' if gained == 1 else 's'} gained here" if gained else ""
+        note = f"given the {gained:,} item{'' if gained == 1 else 's'} gained in this run" if gained else ""
         there = self.metric.of_right(self._right, found.n)
         return float(there - rule.sign * (most - gained)) / found.n * self.unit, note
 
@@ -443,7 +443,7 @@ class PairedJudgement:
 def runs_of(items: Items, metric: Metric) -> tuple[list[float], float] | None:
     """The mean of each run and the variance of one item's answers over runs; None where there are no runs, or a run lacks half its items.
 
-    A run that lacks some answers is held against the means of the items it has: one answer missing moves its mean by next to nothing.
+    A run that lacks some answers is compared with the means of the items it has: one answer missing moves its mean by next to nothing.
     """
     values: npt.NDArray[np.float64] | None = item_values(items, metric)
     if values is None or items.repeat is None or items.id is None:

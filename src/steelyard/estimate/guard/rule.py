@@ -86,7 +86,7 @@ def span_of(rule: GuardRule, number: float | None) -> Span:
 
 
 def refuse_impossible_rule(rule: GuardRule, reference: float | None, warnings: Warnings) -> None:
-    """theta, margin, sigma, an explicit threshold and the value on record, held against what the scale makes possible."""
+    """theta, margin, sigma, an explicit threshold and the value on record, checked against what the scale makes possible."""
     number = reference if reference is not None else rule.threshold
     span = span_of(rule, number)
     if reference is not None:

@@ -312,8 +312,8 @@ def means_of(items: Items, metric: Metric) -> dict[str, float]:
     values = item_values(items, metric)
     if values is None or items.id is None:
         raise DataError(
-            f"{metric.name} cannot be judged item by item here: there "
-            f"{'is no single outcome per item' if values is None else 'are no ids'}.",
+            f"{metric.name} cannot be judged item by item: "
+            f"{'it has more than one outcome per item' if values is None else 'the items have no ids'}.",
             got="no single outcome per item" if values is None else "no ids",
             need="right or wrong, or a score, and an id",
             hint="a metric of the whole table is judged when the run is complete: leave out until='decided'",
@@ -519,7 +519,7 @@ def _undecided(n: int, beyond: Outside | None, ended: Mapping[str, Any] | None, 
     if beyond is None and ended is not None:
         return str(ended["said"])
     if beyond is None and plan.strata is not None and n < plan.n_max:
-        return f"all {plan.strata.wavering:,} wavering items were asked before a boundary was reached, and the others alone cannot decide"
+        return f"all {plan.strata.wavering:,} unstable items were asked before a boundary was reached, and the others alone cannot decide"
     if beyond is None:
         return f"all {n:,} items were used before a boundary was reached"
     return f"{beyond.words}; declare the range that scores can have (range = [LOW, HIGH] in the task) and run again"
@@ -550,9 +550,7 @@ def _changed_items(series: PairedSeries, guard: GuardRule) -> tuple[ChangedItem,
 def _claim(rule: StoppingRule, plan: StoppingPlan) -> str:
     what = "items" if plan.groups is None else "groups"
     shared = (
-        ""
-        if plan.record is None
-        else "; alpha is an average over references: all runs checked against one lucky reference are affected alike"
+        "" if plan.record is None else "; alpha holds on average over references; one lucky reference biases every run checked against it"
     )
     held = f"they are for new {what} of this kind, asked in random order{shared}"
     return f"estimate, bounds and p are adjusted for stopping ({rule.name}); {held}"

@@ -248,7 +248,7 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path, *, resu
 
 
 def _refuse_twice(guards: Sequence[SuiteCheck], file: Path) -> None:
-    """The same run held against the same reference twice would count twice in the correction, and hide what one of them finds."""
+    """The same run checked against the same reference twice would count twice in the correction, and hide what one of them finds."""
     seen: dict[str, int] = {}
     for number, guard in enumerate(guards, 1):
         about = {name: guard.options.get(name) for name in ("task", "model", "spec", "source", "value")}

@@ -23,7 +23,7 @@ NAMED = 3  # slices in a sentence
 class Guarded:
     """What a verdict is about: the entry on record, the task and the model that were asked for, and the scale of the numbers.
 
-    `items`: how many the reference holds, where the run was held against them one by one.
+    `items`: how many the reference holds, where the run was checked against them one by one.
     """
 
     entry: Entry
@@ -203,7 +203,7 @@ def _conclude_stopped(v: Verdict, facts: Mapping[str, Any]) -> str:
         return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
     if (ended := facts.get("outside") or facts.get("ended")) is not None:  # a score beyond the range of its rule, or a limit
         return f"not decided {where}: {ended['said']}{size}."
-    return f"not decided {where}, which is no pass: no boundary was reached{size}{between}."
+    return f"not decided {where} (counts as inconclusive, not as a pass){size}{between}."
 
 
 def _shown(facts: Mapping[str, Any]) -> str:

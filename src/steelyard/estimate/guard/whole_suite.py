@@ -20,7 +20,7 @@ from steelyard.tally.pairs import Pairs
 
 FloatArray = npt.NDArray[np.float64]
 MOST_DRAWN = 20_000_000  # scores drawn for one reference run; beyond it the normal law answers
-MOST_RUNS = 30  # reference runs that are held against those before them
+MOST_RUNS = 30  # reference runs that are checked against those before them
 
 
 def pooled_facts(pairs: Pairs, metric: Metric, difference: float, sign: int, reach: float | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Earlier runs of a suite, as the history has them: put together run by run, and each held against the runs before it."""
+"""Earlier runs of a suite, as the history has them: put together run by run, and each compared with the runs before it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from steelyard.results.verdict import Verdict
 MOST = 20  # earlier runs that say how much a whole run varies
 TOGETHER = timedelta(hours=1)  # the checks of one run are stored within it of one another
 COMMANDS = ("check", "run")
-ENTRY = ("recorded", "runs", "sigma_run")  # what a run says of the entry that it was held against, whichever items it had
+ENTRY = ("recorded", "runs", "sigma_run")  # what a run says of the entry that it was checked against, whichever items it had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTask:
     """One task of a suite: how the history names its runs, the runs on record, and what turns its scores so that up is good.
 
-    reference: what a run must have been held against, as the history says it; None: whatever it was. protocol: likewise.
+    reference: what a run must have been checked against, as the history says it; None: whatever it was. protocol: likewise.
     """
 
     key: str
@@ -48,7 +48,7 @@ class PastTask:
     recorded: tuple[JudgedValues, ...]
     reference: Mapping[str, Any] | None = None
     protocol: Mapping[str, str] | None = None
-    n: int | None = None  # items that were held against it
+    n: int | None = None  # items that were compared with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def suite_task(
 def judged_task(
     verdict: Verdict, *, protocol: Mapping[str, str], config: Config, directory: str | os.PathLike[str] | None
 ) -> PastTask | None:
-    """The task of a verdict, whose earlier runs must have been held against the same reference; None where they would say nothing of it."""
+    """The task of a verdict, whose earlier runs must have been checked against the same reference; None where they say nothing of it."""
     if verdict.details.z is None:
         return None
     return suite_task(
@@ -197,12 +197,12 @@ def earlier_runs(store: History, tasks: Sequence[PastTask], *, most: int | None 
 
 
 def left_out(store: History, task: PastTask) -> int:
-    """How many complete runs of a task with their items were held against another reference, or under another protocol."""
+    """How many complete runs of a task with their items were checked against another reference, or under another protocol."""
     return len(_stored(store, replace(task, reference=None, protocol=None), None)) - len(_stored(store, task, None))
 
 
 def _stored(store: History, task: PastTask, most: int | None, without: Collection[str] = ()) -> list[PastRun]:
-    """The runs of a task that can be held against one another, newest first."""
+    """The runs of a task that can be compared with one another, newest first."""
     out: list[PastRun] = []
     after = None
     while True:
@@ -221,7 +221,7 @@ def _comparable(run: PastRun, task: PastTask) -> bool:
 
 
 def _same_reference(run: PastRun, reference: Mapping[str, Any], n: int | None) -> bool:
-    """Whether a run was held against this record. Its value is that of the items they share, so it tells only where they are as many."""
+    """Whether a run was checked against this record. Its value is that of the items they share, so it tells only where they are as many."""
     own = run.reference or HeldAgainst()
     if any(own.get(name) != reference.get(name) for name in ENTRY):
         return False

@@ -70,14 +70,14 @@ class Groups:
         """The groups, and what they are worth where their sizes take something away.
 
         >>> Groups.of([5.0] * 4).words(), Groups.of([200.0] + 30 * [2.0]).words()
-        ('4 groups', '31 groups of unequal size that are worth 1.7 equal ones, the largest with 77% of the items')
+        ('4 groups', '31 groups of unequal size, worth 1.7 equal ones, the largest with 77% of the items')
         """
         if self.effective > 0.95 * self.number:
             return f"{self.number} {what}"
         worth = f"{self.effective:.1f}" if self.effective < 10 else f"{self.effective:.0f}"
         if self.worth is not None:
-            return f"{self.number} {what} that are worth {worth} equal ones, because the items that it rests on lie in few of them"
-        return f"{self.number} {what} of unequal size that are worth {worth} equal ones, the largest with {self.largest:.0%} of the items"
+            return f"{self.number} {what}, worth {worth} equal ones because the items that it rests on lie in few of them"
+        return f"{self.number} {what} of unequal size, worth {worth} equal ones, the largest with {self.largest:.0%} of the items"
 
 
 class ClusterVariance(NamedTuple):

@@ -1,1 +1,1 @@
-"""A run every night: each held against all nights before it, and evidence that adds up to a few false alarms a year."""
+"""A run every night: each compared with all nights before it, and evidence that adds up to a few false alarms a year."""

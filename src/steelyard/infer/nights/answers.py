@@ -42,7 +42,7 @@ def check_run(run: TaskRun, name: str) -> None:
 class TaskAnswers:
     """The runs of a task, each a column over its items. A new item has no earlier runs; an edited one has none any more.
 
-    baseline: the runs that a night is held against. first: those that the test on new items is made against. before: the baseline that was
+    baseline: the runs that a night is compared with. first: those that the test on new items is made against. before: the baseline that was
     left at a *changed* which is still asked about; it is gone back to if that becomes a regression.
     """
 

@@ -74,7 +74,7 @@ class NightDecision:
     be run a second time the same night). alarm: the evidence crossed the
     line tonight. since: the first run of the change. named: tasks that the test on new items names. items: (task, item) that
     fell most. counted: tasks that moved the evidence; none for a repeated deterministic run or while a regression stands. baseline:
-    runs that the night was held against.
+    runs that the night was compared with.
     """
 
     run: str
@@ -143,7 +143,7 @@ class Unit:
 class NightlyWatch:
     """Nights of a suite against a budget of false alarms a year.
 
-    Every night is held against all runs of the baseline (`bag`); z of the tasks and of their pool move detectors (`detector`);
+    Every night is compared with all runs of the baseline (`bag`); z of the tasks and of their pool move detectors (`detector`);
     evidence at `runs_per_year / false_alarms` or more is an alarm. Then the nights since the change, against the first baseline,
     are tested for new items (`judge_tasks`, half of 5% for the pool): regression, or changed. After *changed* the test is made again on
     each of the next `ask_again` nights, with all nights since the change: one or two nights say little about new items, because what one
@@ -270,7 +270,7 @@ class NightlyWatch:
 
     @property
     def evidence(self) -> float:
-        """Of the whole suite, to be held against `line`."""
+        """Of the whole suite, to be checked against `line`."""
         tasks = np.array([self.units[name].detectors for name in self.watched])
         return suite_evidence(self.pool.detectors, tasks)
 

@@ -1,6 +1,6 @@
 """A run as a share of its reference, on the same items: is it at least 95% of it?
 
-Every test can be held against any ratio. Right or wrong has the score test, whose bounds do not need many items that differ;
+Every test works at any ratio. Right or wrong has the score test, whose bounds do not need many items that differ;
 means of scores and ratios of sums have Fieller's, Student's t of run - ratio x reference; perplexity has t of its log. A ratio
 means something only where 0 means nothing at all: shares, errors, losses, times; not log-likelihoods or correlations.
 """
@@ -24,7 +24,7 @@ SPREAD = Callable[[float], tuple[float, float]]
 
 
 class RatioTest(Protocol):
-    """A test of candidate / baseline that can be held against any ratio."""
+    """A test of candidate / baseline that works at any ratio."""
 
     @property
     def name(self) -> str: ...

@@ -1,6 +1,6 @@
 """Several candidates against one baseline that is asked once: every candidate has a rule of its own, and alpha is shared.
 
-An item is asked of the baseline at most once, and its answer is held against every candidate that is still open. So the
+An item is asked of the baseline at most once, and its answer is compared with every candidate that is still open. So the
 differences of two candidates are dependent: a baseline that was lucky makes all of them look worse. Bonferroni's inequality asks
 for no independence. If the rule of each candidate alone calls a healthy one worse with a chance of at most alpha / M, then that
 happens to any of M with a chance of at most alpha, however they depend on each other. Where the rule is exact (`ProfileMcNemar`) that
@@ -46,7 +46,7 @@ def simulated_candidates(
     """One run of candidates at `alpha` each: how every one ends, and how many items it was asked. The first has lost theta if `broken`.
 
     Items are always right, always wrong, or coin tosses, so that two healthy answers differ on the share `discordance`: on coin
-    tosses a lucky baseline is held against every candidate. Reference: McNemar1947; Dunn1961.
+    tosses a lucky baseline is compared with every candidate. Reference: McNemar1947; Dunn1961.
 
     >>> simulated_candidates(np.random.default_rng(0), candidates=2, items=500, theta=0.1, discordance=0.0, alpha=0.025)
     (['pass', 'pass'], [32, 32])

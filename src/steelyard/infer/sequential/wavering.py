@@ -68,8 +68,8 @@ class WaveringStrata:
     def __post_init__(self) -> None:
         if self.answers < 1 or self.stable < 0 or self.wavering < 0 or not self.stable + self.wavering or not 1 <= self.factor < np.inf:
             raise UsageError(
-                "cannot ask wavering items more often",
-                got=f"{self.stable} stable and {self.wavering} wavering items, {self.answers} answers, factor {self.factor:g}",
+                "cannot ask unstable items more often",
+                got=f"{self.stable} stable and {self.wavering} unstable items, {self.answers} answers, factor {self.factor:g}",
                 need="items, answers on record, and a factor of at least 1",
             )
 
@@ -164,13 +164,15 @@ def strata_of(variance: npt.ArrayLike, answers: int, *, theta: float, alpha: flo
     v = np.asarray(variance, float).ravel()
     if answers < FEWEST_ANSWERS:
         raise UsageError(
-            f"{answers} {'answer' if answers == 1 else 'answers'} on record to each item cannot tell which items waver; "
+            f"{answers} {'answer' if answers == 1 else 'answers'} on record to each item cannot tell which items are unstable; "
             f"at least {FEWEST_ANSWERS} are needed.",
             got=f"{answers} on record to each item",
             need=f"at least {FEWEST_ANSWERS}",
         )
     if not len(v) or np.any(~np.isfinite(v)) or np.any(v < 0):
-        raise DataError("cannot tell which items waver", got="variances that are no numbers from 0", need="the variance of each item")
+        raise DataError(
+            "cannot tell which items are unstable", got="variances that are no numbers from 0", need="the variance of each item"
+        )
     wavering = int(np.sum(v > 0))
     alike = WaveringStrata(answers=answers, stable=len(v) - wavering, wavering=wavering, factor=1.0)
     apart = [replace(alike, factor=factor) for factor in FACTORS]

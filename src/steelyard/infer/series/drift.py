@@ -38,7 +38,7 @@ class Start:
 
 
 def self_starting(values: Sequence[float], start: Start | None = None) -> list[float | None]:
-    """Each run held against all before it, as a standard normal number: no mean and no deviation needs to be known.
+    """Each run compared with all before it, as a standard normal number: no mean and no deviation needs to be known.
 
     Formula: u_t = Phi^-1(F_{m-1}(sqrt(m/(m+1)) (x_t - mean) / s)), with mean and deviation s of the m runs before (those of the
     reference included) and F the law of Student with m - 1 degrees of freedom. Assumes: independent normal runs of one

@@ -28,7 +28,7 @@ def claims() -> Iterator[Claim]:
 
 
 def stopped(method: str, setting: Setting, rng: np.random.Generator) -> Iterator[Point]:
-    """What the plan itself says of its interval, which a test holds against simulated labelling."""
+    """What the plan itself says of its interval, which a test checks against simulated labelling."""
     found = plan_estimate(
         metric="accuracy", expected=float(setting["p"]), width=float(setting["width"]), batch=int(setting["batch"]), interval=method
     )

@@ -98,7 +98,7 @@ def _watched(answers: FloatArray, reference: int, change: int, dropped: bool) ->
 
 
 def _fixed(answers: FloatArray, reference: int, change: int, dropped: bool) -> bool:
-    """The same detectors, every night held against the first run alone."""
+    """The same detectors, every night compared with the first run alone."""
     tasks = answers.shape[1]
     line = (len(answers) - reference) / BUDGET
     pool, own = np.zeros(4), np.zeros((tasks, 4))

@@ -211,7 +211,7 @@ def _pair(first: AuditedScore, second: AuditedScore, alpha: float) -> AuditedPai
 def _conclusion(pairs: Sequence[AuditedPair], alpha: float) -> str:
     """One sentence for one pair, a count for several."""
     if not pairs:
-        return "There are no two scores to compare."
+        return "Fewer than two valid scores: nothing to compare."
     if len(pairs) > 1:
         counted = {answer: sum(pair.answer == answer for pair in pairs) for answer in ("always", "depends", "never")}
         return (

@@ -190,7 +190,7 @@ def _said(notes: RunNotes | None, protocol: Mapping[str, str] | None, unmatched:
     """What a run says of its protocol: in its notes, and by option. The hash of all items means nothing where some are left out."""
     if notes is None:
         return protocol
-    looked = notes.stopping is not None and "plan" in notes.stopping  # held against this very reference before the first question
+    looked = notes.stopping is not None and "plan" in notes.stopping  # checked against this very reference before the first question
     kept = {key: value for key, value in notes.protocol.items() if key != "items" or not (looked or unmatched == "drop")}
     return {**kept, **(protocol or {})}
 

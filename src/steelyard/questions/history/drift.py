@@ -228,7 +228,7 @@ def _answer(
     point = _change(s, draws, seed)
     chart, deviating = _chart(s, scores, path, k, h, length), _deviation(s)
     if len(outcomes) < 2:
-        s.warnings.append("fewer than two runs were stored with their items, so flaky items cannot be found")
+        s.warnings.append("fewer than two runs were stored with their items, so unstable items cannot be found")
     facts: dict[str, Any] = {"task": last.task, "model": last.model, "metric": last.metric, "scale": last.scale}
     methods = [f"cusum k={k:g} h={h:g}", f"t-e-process tau={TAU:g}", "change-point"]
     spec = [f"{key}={value}" for key, value in sorted(last.spec.items())] or None

@@ -184,7 +184,7 @@ def _past_task(
     directory: str | os.PathLike[str] | None,
     warnings: list[str],
 ) -> PastTask | None:
-    """The task as its newest stored run knows it: held against what is on record, else against its own first run."""
+    """The task as its newest stored run knows it: checked against what is on record, else against its own first run."""
     newest = newest_kept(store, task, model, spec)
     if newest is None:
         warnings.append(f"{task_key(task, model, spec)} has no stored runs with items, and is no part of the nights")
@@ -204,10 +204,10 @@ def _past_task(
     if one is None:
         one = task_alone(newest)
         if one is None:
-            warnings.append(f"{task_key(task, model, spec)}: {newest.metric} is no mean over items, so it is no part of the nights")
+            warnings.append(f"{task_key(task, model, spec)}: {newest.metric} is not a mean over items, so the nights leave it out")
         else:
             warnings.append(
-                f"{one.key}: its stored runs were held against another reference than the one on record; the first stands for it"
+                f"{one.key}: its stored runs were checked against another reference than the one on record; the first run is used instead"
             )
     return one
 

@@ -324,7 +324,7 @@ def _several_answers(asked: DesignQuestion, items: StoredAnswers | None, warning
     rates = (asked.theta, asked.alpha, asked.beta)
     strata = strata_for(items, *rates, pool=asked.available)
     if strata is None and asked.available is not None and strata_for(items, *rates) is not None:
-        warnings.append(f"the {asked.available:,} items there are do not suffice to ask wavering items more often: a run asks all alike")
+        warnings.append(f"{asked.available:,} items are too few to ask unstable items more often: a run asks all items equally often")
     kinds = [None] if strata is None else [None, strata]
     return [answers_on_record(items, *rates, strata=each, step=asked.batch, pool=asked.available) for each in kinds]
 
@@ -490,7 +490,8 @@ def _warn(asked: DesignQuestion, rows: list[DesignRow], paired: tuple[int, int],
     known = next(row for row in rows if row.design == "reference known exactly")
     if known.n_items < n:
         warnings.append(
-            f"a reference known exactly asks for fewer items ({known.n_items:,}) than pairing ({n:,}): the runs differ on so many items"
+            "pairing does not help here: the runs differ on too many items "
+            f"({n:,} items needed, {known.n_items:,} with a reference known exactly)"
         )
     if asked.available is not None and n > asked.available:
         instead = ""

@@ -431,7 +431,7 @@ def _require_ids(runs: Sequence[SystemItems]) -> None:
 
 
 def _refuse_without_test(metric: Metric, *, repeated: bool) -> None:
-    """A metric that no later run could be held against item by item is refused now, not then."""
+    """A metric on which no later run could be compared item by item is refused now, not then."""
     if metric.ranks and metric.comparable and repeated:
         raise UsageError(
             f"{metric.name} cannot be recorded with repeats: there are several probabilities per item.",

@@ -102,7 +102,7 @@ def baseline_of(
     rule = settle_rule(options.rule, match.entry, place.defaults, warnings)
     warnings.extend(match.warnings)
     _refuse_other_metric(rule, prepared)
-    # How it was asked first, quietly: which items differ is told better below, and the whole protocol is held against it after that.
+    # How it was asked first, quietly: which items differ is told better below, and the whole protocol is checked against it after that.
     check_protocol(match.entry, place, comparable(prepared.protocol, "drop"), Warnings())
     entry, recorded = (match.entry, None) if rule.threshold is not None else with_outcomes(place, match.entry)
     baseline = Baseline(
@@ -149,7 +149,7 @@ def direction_of(baseline: Baseline | None, prepared: Prepared, config: str | os
 
 
 def comparable(protocol: Mapping[str, str], unmatched: str) -> dict[str, str]:
-    """The protocol to hold against that on record. Where items may be left out, the hash of all of them means nothing."""
+    """The protocol to compare with that on record. Where items may be left out, the hash of all of them means nothing."""
     return {key: value for key, value in protocol.items() if key != "items" or unmatched != "drop"}
 
 
@@ -340,7 +340,7 @@ def _strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options:
         return found
     if found.wavering and options.strata is not None:
         baseline.warnings.add(
-            f"all items are asked alike: the {found.wavering:,} wavering items of {plan.n_max:,} would run out too soon, or gain nothing"
+            f"items are asked equally often: the {found.wavering:,} unstable ones of {plan.n_max:,} would run out too soon or gain nothing"
         )
     return None
 
@@ -352,7 +352,7 @@ def _no_strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared) -> tu
     if plan.answers < FEWEST_ANSWERS:
         many = "one answer" if plan.answers == 1 else f"{plan.answers} answers"
         return (
-            f"the record has {many} to each item, and at least {FEWEST_ANSWERS} are needed to tell which items waver",
+            f"the record has {many} to each item, and at least {FEWEST_ANSWERS} are needed to tell which items are unstable",
             f"record {FEWEST_ANSWERS} or more runs as one reference, or leave strata= out",
         )
     if prepared.order != "items":

@@ -1,4 +1,4 @@
-"""Several candidates that were held against one baseline, judged together: the verdict of each, and one of all."""
+"""Several candidates that were compared with one baseline, judged together: the verdict of each, and one of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run that stops when it is decided will probably take, by the record it is held against. For a dry run: nothing is asked."""
+"""What a run that stops when it is decided will probably take, by the record it is checked against. For a dry run: nothing is asked."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ AHEAD = 64  # asks begun per thread before the first is handed out, where no ear
 class RunSession:
     """A run under way, and afterwards what it gathered: rows by model, in the order of the cases.
 
-    There is a watch for the model that is held against a record, or for each candidate that is held against the first model. A
+    There is a watch for the model that is checked against a record, or for each candidate that is checked against the first model. A
     candidate whose watch has had enough is asked no further; the first model is asked as far as the last of them needs.
     """
 

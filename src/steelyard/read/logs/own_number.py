@@ -1,6 +1,6 @@
 """The number that a tool itself gives for a score: which metric of ours it is, whether ours agrees with it, or why none is it.
 
-A mean of items is the rule, and a tool's own number is held against it. Where the tool puts items together otherwise (a median,
+A mean of items is the rule, and a tool's own number is compared with it. Where the tool puts items together otherwise (a median,
 a metric of the whole table, a formula of its own), the mean is another quantity: it is never measured unasked.
 """
 

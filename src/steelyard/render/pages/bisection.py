@@ -23,7 +23,7 @@ def bisect_page(found: Bisect, _: object) -> Page:
             ("asked", found.method),
             (
                 "posterior",
-                "one change between two unknown rates" if found.method == "telling items" else "one change between two unknown means",
+                "one change between two unknown rates" if found.method == "changed items" else "one change between two unknown means",
             ),
             ("named", f"at {1 - found.delta:g} or more"),
         ],
@@ -87,7 +87,7 @@ def _items(found: Bisect) -> Section | None:
     if not found.telling:
         return None
     rows = [[each.id, f"{each.right_before} of {each.asked_before}", f"{each.right_after} of {each.asked_after}"] for each in found.telling]
-    of = f"{len(rows)} telling items" if len(rows) <= LISTED else f"the first {LISTED} of {len(rows)} telling items"
+    of = f"{len(rows)} changed items" if len(rows) <= LISTED else f"the first {LISTED} of {len(rows)} changed items"
     return Section(
         title="Items that prove it",
         blocks=[

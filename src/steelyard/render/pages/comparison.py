@@ -26,6 +26,7 @@ from steelyard.render.page import (
     Sentences,
     capped,
     filled,
+    put,
 )
 from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
@@ -240,11 +241,11 @@ def metric_name(c: Comparison) -> str:
 def prior_words(c: Comparison) -> str:
     """What P(candidate better) rests on."""
     if c.details.get("prior_scale") is not None:
-        return f" (prior: true differences have a standard deviation of {c.details['prior_scale']:g})"
+        return f" (assumes differences of SD {c.details['prior_scale']:g})"
     if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
         return ""
     size = c.details["prior_sd"]
-    return f" (prior: differences of {'any size' if size is None else f'about {size:.2g}'}, see prior scale)"
+    return put(f" (assumes differences of {'any size' if size is None else f'SD {size:.2g}'}; see prior_scale=)")
 
 
 def quotient_text(found: Mapping[str, float | None]) -> str:
@@ -291,7 +292,7 @@ def facts(c: Comparison) -> list[str]:
     gain = c.details.get("pairing_gain")
     together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
     if isinstance(gain, float):
-        together.append(f"separate test sets would need {gain:.1f} times the items")
+        together.append(f"without pairing, this precision takes {gain:.1f} times the items")
     if together:
         out.append("; ".join(together))
     out += [sentence for found in c.details.get("over_tasks", ()) for sentence in _over_tasks(found)]

@@ -33,6 +33,7 @@ SERIES_HEADS = ("time (UTC)", "run", "value", "score", "cusum", "first", "pooled
 SERIES_NUMBERS = (2, 3, 4, 5, 6)
 FLAKY_HEADS = ("item", "what", "flips", "runs", "switches", "usual", "last")
 FLAKY_NUMBERS = (2, 3, 4, 5, 6)
+STABILITY = {"flaky": "unstable"}  # the word of JSON, and that of every page
 SHOWN_RUNS, SHOWN_ITEMS = 20, 10
 
 
@@ -178,7 +179,10 @@ def _series_cells(r: Drift) -> list[Cells]:
 
 def _flaky_cells(r: Drift) -> list[Cells]:
     listed = () if r.flaky is None else r.flaky.listed
-    return [[each.id, each.kind, *map(figure, (each.flips, each.runs, each.switches, each.usual, each.last))] for each in listed]
+    return [
+        [each.id, STABILITY.get(each.kind, each.kind), *map(figure, (each.flips, each.runs, each.switches, each.usual, each.last))]
+        for each in listed
+    ]
 
 
 def drift_facts(r: Drift) -> list[tuple[str, str]]:
@@ -250,4 +254,4 @@ def _flaky(r: Drift) -> list[tuple[str, str]]:
         return []
     f = r.flaky
     share = "" if f.share is None else f"; an item has its unusual outcome in {100 * f.share:.2g}% of the runs"
-    return [("items", f"{f.flaky:,} flaky, {f.changed:,} changed once, of {f.n_items:,} over {f.runs:,} runs{share}")]
+    return [("items", f"{f.flaky:,} unstable, {f.changed:,} changed once, of {f.n_items:,} over {f.runs:,} runs{share}")]

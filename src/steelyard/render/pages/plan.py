@@ -31,6 +31,7 @@ from steelyard.results.plan import EFFECT_NAMES, Plan
 MONEY = {"money", "cost", "price", "costs"}
 PRECISE = 7  # digits of theta and of the threshold, as other programs print them
 MOST_DECIMALS, ONE_SCALE = 6, 1e5  # of a column of fractions; beyond this ratio its numbers share no number of decimals
+PRINTED = {"drop, wavering": "drop, unstable"}  # the words of JSON, and those of every page
 Row = Mapping[str, Any]
 
 
@@ -118,7 +119,7 @@ def facts(plan: Plan) -> list[Fact]:
     elif plan.beta is not None:
         out.append(("beta", figure(plan.beta), "chance of not ruling theta out" if ruled else f"chance of missing {change}"))
     if plan.assurance is not None:
-        out.append(("assurance", figure(plan.assurance), "chance that so many are enough"))
+        out.append(("assurance", figure(plan.assurance), "chance that this many items are enough"))
     if plan.expected_n is not None:
         early = "labels on average, when labelling stops as soon as it is enough"
         if (batch := plan.details.get("batch")) is not None:
@@ -126,7 +127,7 @@ def facts(plan: Plan) -> list[Fact]:
         if plan.goal == "designs":
             early = "items on average, when stopping early and nothing changed"
         elif plan.details.get("stopped_coverage") is not None:
-            early += f"; the interval then covers {plan.details['stopped_coverage']:.3f}"
+            early += f"; the interval then has {plan.details['stopped_coverage']:.1%} coverage"
         out.append(("expected", figure(plan.expected_n), early))
     return out
 
@@ -216,7 +217,7 @@ def _words(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_words(part) for part in value)}]"
-    return figure(value) if isinstance(value, int | float) else str(value)
+    return figure(value) if isinstance(value, int | float) else PRINTED.get(str(value), str(value))
 
 
 def _number(value: float, decimals: int | None) -> str:

@@ -150,7 +150,7 @@ def _expected_facts(expected: Mapping[str, Any]) -> list[Fact]:
     record = "one answer to each item on record" if answers == 1 else f"{answers} answers to each item on record"
     if answers is None:
         record = "two models side by side" if models == 2 else f"{models - 1} candidates against one baseline"
-    often = "" if factor is None else f", wavering items asked {factor:g} times as often"
+    often = "" if factor is None else f", unstable items asked {factor:g} times as often"
     churn = expected["churn_assumed"]
     assumed = "" if churn is None else f"; assumes that two healthy runs differ on {churn:.0%} of the items"
     out: list[Fact] = [("Design", "", f"{expected['rule']}, {record}{often}{assumed}")]

@@ -42,7 +42,7 @@ def unconfirmed_text(night: SuiteNights) -> str:
 def night_lines(night: SuiteNights) -> list[str]:
     """The night in a few lines, the claim last."""
     runs = f"{night.baseline:,} run{'' if night.baseline == 1 else 's'}"
-    held = f", held against {runs}" if night.baseline and not night.unacknowledged else ""
+    held = f", compared with {runs}" if night.baseline and not night.unacknowledged else ""
     line = f"an alarm from {weight_text(night.line)} ({night.runs_per_year:g} runs a year, {night.false_alarms_per_year:g} false)"
     weighed = "two runs of one night decide (confirm)" if night.confirm else f"evidence {weight_text(night.evidence)}, {line}"
     out = [f"nights of {night.series}: night {night.nights:,} ({night.night}){held}; {weighed}"]

@@ -616,7 +616,8 @@ def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
         out.append(("Answers on record", f"{answers:,}", "to each item, at least"))
     if strata is not None:
         pool = strata["stable"] + strata["wavering"]
-        out.append(("Strata", f"{strata['factor']:g} x", f"as often: the {strata['wavering']:,} wavering items of {pool:,}; weighted back"))
+        often = f"{strata['wavering']:,} unstable items of {pool:,} asked {strata['factor']:g} times as often, then reweighted"
+        out.append(("Sampling", "", often))
     if facts.get("disagreement") is not None:
         out.append(("Churn so far", f"{facts['disagreement']:.1%}", "of the items asked, answers unlike the reference"))
     return out

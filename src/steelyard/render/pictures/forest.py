@@ -1,4 +1,4 @@
-"""Estimates with their intervals, one below the other on one axis, and the lines they are held against: zero, margin, theta."""
+"""Estimates with their intervals, one below the other on one axis, and the lines they are compared with: zero, margin, theta."""
 
 from __future__ import annotations
 
