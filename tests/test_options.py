@@ -88,6 +88,39 @@ FUNCTIONS = {name: one for name in sy.__all__ if isinstance(one := getattr(sy, n
 
 
 @every("verb", list(FUNCTIONS))
+def test_a_misspelt_keyword_is_answered_with_the_one_that_was_meant(verb: str) -> None:
+    """Whatever else is missing: the slip is told first, and never as Python's bare TypeError."""
+    by_name = [
+        one for one in inspect.signature(FUNCTIONS[verb]).parameters.values() if one.kind.name in ("KEYWORD_ONLY", "POSITIONAL_OR_KEYWORD")
+    ]
+    meant = max((one.name for one in by_name), key=len, default="task")
+    for slip in (f"{meant}x", f"x{meant}"):
+        with pytest.raises(sy.UsageError, match=rf"^Unknown argument '{slip}' of {verb}\. Did you mean {meant}\?$"):
+            FUNCTIONS[verb](**{slip: None})
+    with pytest.raises(sy.UsageError, match=rf"^Unknown argument 'qqqq' of {verb}\. Hint: {verb} takes "):
+        FUNCTIONS[verb](qqqq=None)
+
+
+@every(
+    ("ask", "words"),
+    [
+        (lambda: sy.run("t.toml", str, dry_run=True), "Unknown argument 'dry_run' of run. Hint: use sy.dry_run(...)"),
+        (lambda: sy.run("t.toml", model=str), "Unknown argument 'model' of run. Hint: give it by position, as one of models"),
+        (lambda: sy.check(suite="s.toml"), "Unknown argument 'suite' of check. Hint: use sy.check_suite(path=...)"),
+        (lambda: sy.measure("a.csv", counts="3/4"), "Unknown argument 'counts' of measure. Hint: use sy.Counts.of(...)"),
+        (lambda: sy.measure("a.csv", details=True), "Unknown argument 'details' of measure. Hint: only the command has it"),
+        (lambda: sy.certify(quick=True), "Unknown argument 'quick' of certify. Hint: use grid="),  # type: ignore[call-arg]
+        (lambda: sy.measure(data="a.csv"), "measure takes data by position. Hint: leave data= out"),  # type: ignore[call-arg]
+        (lambda: sy.rank(systems=["a.csv"]), "rank takes systems by position. Hint: leave systems= out"),
+    ],
+)
+def test_an_option_that_python_has_elsewhere_is_told_where(ask: Callable[[], Any], words: str) -> None:
+    with pytest.raises(sy.UsageError) as caught:
+        ask()
+    assert str(caught.value) == words
+
+
+@every("verb", list(FUNCTIONS))
 def test_a_default_of_a_signature_is_that_of_its_option(verb: str) -> None:
     """Signatures are written for readers and type checkers. Help, the command and the classes of settled options go by the declaration."""
     declared = declared_of(FUNCTIONS[verb])

@@ -1116,12 +1116,12 @@ def test_a_dry_run_shows_the_first_prompt_and_the_cost_and_asks_nothing(steelyar
 
 
 def test_a_dry_run_in_python_of_two_models_and_of_features() -> None:
-    found = sy.run("sums.toml", str.upper, str.lower, name=["a", "b"], until="decided", theta=0.1, dry_run=True)
+    found = sy.dry_run("sums.toml", str.upper, str.lower, name=["a", "b"], until="decided", theta=0.1)
     assert (found.calls, found.n, found.stops_early, found.cost) == (2 * N, N, True, None)
     assert "at most: the run stops when it is decided" in str(found)
     rows = [{"id": i, "x": i, "y": 2.5, "truth": 1} for i in range(3)]
     table = {"task": {"name": "t", "data": rows, "input": ["x", "y"], "scorer": "exact"}}
-    features = sy.run(table, lambda row: 1, name="m", dry_run=True)
+    features = sy.dry_run(table, lambda row: 1, name="m")
     assert features.tokens_in is None
     assert re.fullmatch(r"\[\d(.0)?, 2.5\]", features.prompt)
     assert "| Calls | 3 |" in markdown(features)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -74,7 +75,7 @@ def _one(task: str | None, given: Given) -> Any:
         )
     from steelyard.evaluate.asking.summary import Progress
     from steelyard.outputs import refuse_overwriting
-    from steelyard.questions.run.run import run as ask
+    from steelyard.questions.run import run as questions
     from steelyard.reference.run_notes import rows_paths
 
     if given["stop"] != "first":
@@ -85,6 +86,7 @@ def _one(task: str | None, given: Given) -> Any:
     rows = rows_paths(given["output"], len(given["model"]))
     refuse_overwriting({"-o": [place for place in rows if place is not None], "--answer": given["answer_"]}, [])
     judged = given["format_"] in OF_VERDICTS or ".xml" in endings
+    ask: Callable[..., Any] = questions.dry_run if given["dry_run"] else questions.run
     with Progress(quiet=given["quiet"]) as progress:
         try:
             return ask(task, *given["model"], progress=progress, verdict=judged, **given.keywords())

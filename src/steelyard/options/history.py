@@ -155,6 +155,7 @@ ITEMS = Option(
     help="Look at the items of the runs as well, where they were kept.",
 )
 TWO_RUNS = (
+    *(option for option in OPTIONS if option.name in USED["--compare"]),
     Option(name="baseline", required=True, python_alone="an id of --compare", help="The id of a run, or its beginning."),
     Option(name="candidate", required=True, python_alone="an id of --compare", help="The id of the other."),
     Option(

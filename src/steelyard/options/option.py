@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
+from types import CodeType
 from typing import Any, TypeVar
 
 from steelyard.did_you_mean import FEW, either, nearest, refused_choice
@@ -347,6 +348,38 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
             raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
 
 
+@dataclass(frozen=True, slots=True)
+class _Keywords:
+    """What a function may be given by name, what it takes by position only, and the options of its question that are not its keywords."""
+
+    known: frozenset[str]
+    by_position: tuple[str, ...]
+    others: Mapping[str, Option]
+
+    def refuse_others(self, given: Collection[str], call: str) -> None:
+        """Whatever is not known is refused. Where it is known what was meant, that is said."""
+        for word in given:
+            if word in self.known:
+                continue
+            if word in self.by_position:
+                raise UsageError(f"{call} takes {word} by position.", got=f"{word}=", need="no name", hint=f"leave {word}= out")
+            if word in self.others and (hint := _where_else(self.others[word], call, self.by_position)):
+                raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
+            refuse_unknown([word], self.known, call)
+
+
+def _where_else(option: Option, call: str, by_position: Collection[str]) -> str:
+    """Where Python has what only the command has as an option of this question."""
+    if option.terminal:
+        return "only the command has it"
+    name, _, part = option.elsewhere.partition(".")
+    if not name:
+        return ""
+    if name == call:
+        return f"give it by position, as one of {part}" if part in by_position else f"use {part}=" if part else ""
+    return f"use sy.{name}.{part}(...)" if name[:1].isupper() else f"use sy.{name}({f'{part}=' if part else ''}...)"
+
+
 def declared_of(verb: Callable[..., Any]) -> Mapping[str, Option]:
     """What a function of the package declares of its parameters."""
     return _declared[verb]
@@ -370,11 +403,13 @@ _RAISES = "Raises: a SteelyardError (UsageError, SourceError, DataError or Ambig
 
 
 _declared: dict[Any, Mapping[str, Option]] = {}  # of every function, by parameter
+_keywords: dict[Any, _Keywords] = {}
 _undocumented: dict[Any, tuple[Mapping[str, Option], str, dict[str, str]]] = {}  # functions whose docstring is still to be completed
 
 
-def documented(options: Iterable[Option], returns: str, /, **others: str) -> Callable[[Verb], Verb]:
-    """A function of the package: each value it is given is of the kind that its option declares, and its docstring has every parameter.
+def documented(options: Iterable[Option], returns: str, hands_on: Iterable[Option] = (), /, **others: str) -> Callable[[Verb], Verb]:
+    """A function of the package: each value it is given is of the kind that its option declares, a keyword that it does not know is
+    refused, and its docstring has every parameter. hands_on: options of another function, which it takes as `**options` for that one.
 
     Declared parameters are told by their sentence, others as they are given here, before the example. The docstring is written
     when the package first hands the function out (`complete_docstring`): a command needs none. Names are read from the function when
@@ -393,6 +428,9 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
     >>> check("run.jsonl", theta=[0.01])
     Traceback (most recent call last):
     steelyard.errors.UsageError: theta must be a number above 0, not [0.01]. Hint: the drop that matters, such as 0.02
+    >>> check("run.jsonl", tetha=0.01)
+    Traceback (most recent call last):
+    steelyard.errors.UsageError: Unknown argument 'tetha' of check. Did you mean theta?
     """
 
     def later(verb: Verb) -> Verb:
@@ -403,6 +441,8 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
 
         @wraps(verb)
         def called(*given: Any, **named: Any) -> Any:
+            if not named.keys() <= _keywords[called].known:
+                _keywords[called].refuse_others(named, verb.__name__)
             if reads:
                 by_name = {name: named.pop(name) for name in names[code.co_posonlyargcount :] if name in named}
                 named = by_name | source_keywords(called, named)
@@ -411,10 +451,25 @@ def documented(options: Iterable[Option], returns: str, /, **others: str) -> Cal
             return verb(*given, **plain_switches(_declared[called], named))
 
         _declared[called] = {**SOURCE_DECLARED, **declared} if reads else declared
+        _keywords[called] = _keywords_of(code, declared, options, hands_on, reads=reads)
         _undocumented[called] = declared, returns, others
         return called  # type: ignore[return-value]
 
     return later
+
+
+def _keywords_of(
+    code: CodeType, declared: Mapping[str, Option], options: Iterable[Option], hands_on: Iterable[Option], *, reads: bool
+) -> _Keywords:
+    """What a function takes, by its code: `inspect` would cost every command its time."""
+    by_name = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    handed = {one.parameter for one in hands_on if not (one.terminal or one.elsewhere)}
+    more = {*(handed or declared), *(SOURCE_DECLARED if reads else ())} if code.co_flags & 8 else set()
+    more |= {name for name, now in FORMER.items() if now in more}
+    many = code.co_argcount + code.co_kwonlyargcount
+    by_position = (*code.co_varnames[: code.co_posonlyargcount], *(code.co_varnames[many : many + 1] if code.co_flags & 4 else ()))
+    known = frozenset({*by_name, *more})
+    return _Keywords(known, by_position, {one.name: one for one in options if one.name not in known})
 
 
 def complete_docstring(verb: Callable[..., Any]) -> None:
@@ -452,7 +507,7 @@ def source_keywords(verb: Callable[..., Any], given: Mapping[str, Any]) -> dict[
     """The keywords of a call, those that say how a source is read under the names they have today; any that nobody knows is refused."""
     own = keywords_of(verb)
     former = {name: now for name, now in FORMER.items() if name not in own}
-    refuse_unknown(given, dict.fromkeys((*declared_of(verb), *former, *own)), verb.__name__)
+    _keywords[verb].refuse_others(given, verb.__name__)
     found: dict[str, Any] = {}
     for name, value in given.items():
         now = former.get(name, name)

@@ -146,7 +146,12 @@ OPTIONS = (
         repeat=True,
         help="Price per million tokens, to compute the cost; once, or once per model.",
     ),
-    Option(name="dry_run", switch=True, help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing."),
+    Option(
+        name="dry_run",
+        elsewhere="dry_run",
+        switch=True,
+        help="Show the first prompt, the number of calls, tokens and cost; send nothing, write nothing.",
+    ),
     Option(name="suite", elsewhere="run_suite.path", kind="file", help="Suite file: run and check everything in it; gives one verdict."),
     *NIGHT,
     STOP,

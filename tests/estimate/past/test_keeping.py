@@ -144,7 +144,7 @@ def test_a_dry_run_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     stage(tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.syspath_prepend(tmp_path / "here")
-    sy.run("task.toml", "python:models:one", dry_run=True, history=URL)
+    sy.dry_run("task.toml", "python:models:one", history=URL)
     assert not Path("runs.db").exists()
 
 
@@ -170,7 +170,8 @@ def test_a_dry_run_has_a_name_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(tmp_path / "here")
     found = sy.dry_run("task.toml", "python:models:one", n=20)
     assert isinstance(found, sy.DryRun)
-    assert found == sy.run("task.toml", "python:models:one", n=20, dry_run=True)
+    with pytest.raises(sy.UsageError, match=r"Unknown argument 'dry_run' of run\. Hint: use sy\.dry_run\(\.\.\.\)"):
+        sy.run("task.toml", "python:models:one", dry_run=True)
     with pytest.raises(sy.UsageError, match="Unknown argument 'repeat' of dry_run"):
         sy.dry_run("task.toml", "python:models:one", repeat=2)
     with pytest.raises(sy.UsageError, match="Unknown argument 'dry_run' of dry_run"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import steelyard as sy
+from cases import every
 
 A, B = {"score": [1, 0] * 20}, {"score": [1, 1] * 20}
 
@@ -42,3 +45,22 @@ def test_no_system_at_all() -> None:
 def test_a_text_is_no_list_and_a_list_no_name(options: dict[str, Any], said: str) -> None:
     with pytest.raises(sy.UsageError, match=said):
         sy.compare(A, B, **options)
+
+
+@every(
+    ("given", "words"),
+    [
+        (["a.csv", "b.csv"], "Give the systems one by one: sy.{}('a.csv', 'b.csv')."),
+        (("a.csv", Path("b.csv"), "c.csv", "d.csv"), "Give the systems one by one: sy.{}('a.csv', 'b.csv', 'c.csv', ...)."),
+        (["a.csv"], "Give the systems one by one: sy.{}('a.csv', ...)."),
+        ([[1, 0], [0, 1]], "Give the systems one by one: sy.{}(a, b"),
+        ([1, 0, 1], "One array is one system; {} needs "),
+        (["yes", "no", "yes"], "One array is one system; {} needs "),
+        (np.array([1, 0, 1]), "One array is one system; {} needs "),
+    ],
+)
+def test_systems_in_one_list_are_asked_for_one_by_one(given: Any, words: str) -> None:
+    for verb in (sy.compare, sy.rank):
+        with pytest.raises(sy.UsageError) as caught:
+            verb(given)
+        assert str(caught.value).startswith(words.format(verb.__name__))

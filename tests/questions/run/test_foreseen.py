@@ -27,7 +27,7 @@ def dry(place: dict[str, Any], **options: Any) -> sy.DryRun:
     def never(question: str) -> str:
         raise AssertionError("a dry run asks nothing")
 
-    return sy.run(TASK, never, name="m", until="decided", dry_run=True, **place, **{"theta": 0.05, **options})
+    return sy.dry_run(TASK, never, name="m", until="decided", **place, **{"theta": 0.05, **options})
 
 
 def test_one_answer_on_record_says_what_it_assumes(places: dict[int, dict[str, Any]]) -> None:
@@ -89,7 +89,7 @@ def test_what_cannot_be_foreseen_says_why(places: dict[int, dict[str, Any]]) -> 
     assert lost.expected is None
     assert lost.unforeseen is not None
     assert "cannot be lost at an accuracy of" in lost.unforeseen
-    all_items = sy.run(TASK, model(1), name="m", dry_run=True, **places[4])
+    all_items = sy.dry_run(TASK, model(1), name="m", **places[4])
     assert (all_items.expected, all_items.unforeseen) == (None, None)
 
 
@@ -105,7 +105,7 @@ def test_a_margin_makes_the_gap_smaller(places: dict[int, dict[str, Any]]) -> No
 
 def test_two_models_and_several_candidates_count_the_calls_of_all(places: dict[int, dict[str, Any]]) -> None:
     def beside(*names: str) -> sy.DryRun:
-        return sy.run(TASK, *[model(1) for _ in names], name=list(names), until="decided", theta=0.05, dry_run=True)
+        return sy.dry_run(TASK, *[model(1) for _ in names], name=list(names), until="decided", theta=0.05)
 
     alone, two, many = dry(places[1]).expected, beside("a", "b").expected, beside(*"abcdef")
     six = many.expected
@@ -150,7 +150,7 @@ def test_scores_are_foreseen_by_how_far_their_answers_lie_apart(answers: int, st
     task, place = score_task(), {"directory": tmp_path / "references"}
     sy.record(*(rows_of(noisy(number, steady)) for number in range(answers)), task="s", model="m", metric="mean", **place)
     wish: dict[str, Any] = {"name": "m", "until": "decided", "theta": 0.05, **place}
-    first = sy.run(task, noisy(99, steady), dry_run=True, **wish)
+    first = sy.dry_run(task, noisy(99, steady), **wish)
     found = first.expected
     assert found is not None, first.unforeseen
     assert (found["answers"], found["factor"], found["churn_assumed"]) == (answers, factor, None)
@@ -162,8 +162,8 @@ def test_scores_are_foreseen_by_how_far_their_answers_lie_apart(answers: int, st
 def test_one_score_on_record_does_not_say_how_much_scores_vary(tmp_path: Path) -> None:
     task, place = score_task(), {"directory": tmp_path / "references"}
     sy.record(rows_of(noisy(0)), task="s", model="m", metric="mean", deterministic=True, **place)
-    found = sy.run(task, noisy(1), name="m", until="decided", theta=0.05, dry_run=True, **place)
+    found = sy.dry_run(task, noisy(1), name="m", until="decided", theta=0.05, **place)
     assert found.expected is None
     assert "record a second run" in str(found.unforeseen)
-    two = sy.run(task, noisy(1), noisy(2), name=["a", "b"], until="decided", theta=0.05, dry_run=True)
+    two = sy.dry_run(task, noisy(1), noisy(2), name=["a", "b"], until="decided", theta=0.05)
     assert "nothing is on record" in str(two.unforeseen)

@@ -222,6 +222,30 @@ def _refuse_none(systems: Sequence[Any], many: bool | None) -> None:
             raise UsageError(f"System {place} of {len(systems)} is None.", got="None", need="a source: a path, a frame, rows or an array")
 
 
+SHOWN = 3  # sources that a message repeats
+
+
+def _refuse_list(systems: Sequence[Any], many: bool | None, truth: Any) -> None:
+    """One source that holds both systems has columns or rows. A list of sources is no source, and one array is one system."""
+    (inside, *others), verb = [one for one in systems if one is not None], "rank" if many else "compare"
+    listed = isinstance(inside, (list, tuple))
+    if others or not (listed or getattr(inside, "ndim", 0) == 1) or any(isinstance(one, Mapping) for one in inside):
+        return
+    texts = listed and truth is None and all(isinstance(one, (str, os.PathLike)) for one in inside) and len({*inside}) == len(inside)
+    if len(inside) and (texts or (listed and any(hasattr(one, "__len__") and not isinstance(one, (str, bytes)) for one in inside))):
+        cut = [] if SHOWN >= len(inside) > 1 else ["..."]
+        named = [*(repr(os.fspath(one)) for one in inside[:SHOWN]), *cut] if texts else ["a", "b", "c"][: 2 + bool(many)]
+        raise UsageError(
+            f"Give the systems one by one: sy.{verb}({', '.join(named)}).", got=f"one list of {len(inside)}", need="each system by itself"
+        )
+    raise UsageError(
+        f"One array is one system; {verb} needs {'three or more' if many else 'two'}.",
+        got=f"one array of {len(inside):,}",
+        need=f"{'three systems or more' if many else 'two systems'}",
+        hint=FORM,
+    )
+
+
 def _given(verb: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
     """The keywords of a call: those that the verb declares, and those about its sources."""
     return {**{name: scope[name] for name in keywords_of(verb)}, **scope["columns"]}
@@ -268,6 +292,7 @@ def _compared(
 ) -> Any:
     """Two systems: a Comparison. Three or more: a Leaderboard. many: which of the two was asked for; None: whichever it is."""
     _refuse_none(systems, many)
+    _refuse_list(systems, many, columns.get("truth"))
     baseline, candidate, *more = systems if len(systems) > 1 else (*systems, None)
     if flips_out is not None:
         refuse_overwriting({"flips_out": [flips_out]}, [baseline, candidate, *more])

@@ -11,6 +11,7 @@ from typing import Any
 from steelyard.errors import DataError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import History
+from steelyard.options.compare import OPTIONS as COMPARED
 from steelyard.options.history import LIMIT, OPTIONS, TWO_RUNS
 from steelyard.options.option import documented, unknown_word
 from steelyard.results import signature
@@ -73,8 +74,9 @@ def _listed(shown: int, total: int, place: str, asked: Mapping[str, Any]) -> str
 
 
 @documented(
-    (*OPTIONS, *TWO_RUNS),
+    TWO_RUNS,
     "a Comparison",
+    [option for option in COMPARED if option.name != "names"],  # the runs have theirs
     history="A URL such as sqlite:///runs.db, or what `open_history` gave. Default: what steelyard.toml says.",
     options="**options: as for `compare`.",
 )

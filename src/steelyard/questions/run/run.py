@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asking import Watcher
@@ -17,8 +17,19 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
-from steelyard.options.option import documented, keywords_of, refuse_nowhere_to_keep, refuse_unknown, whole
-from steelyard.options.run import DRY_RUN, EVERY, MAX_ERROR_RATE, OF_MODELS, OPTIONS, RunOptions, refuse_answers_without_rows, settle_run
+from steelyard.options.option import documented, keyword_defaults, refuse_nowhere_to_keep, whole
+from steelyard.options.run import (
+    DRY_RUN,
+    EVERY,
+    HOW,
+    MAX_ERROR_RATE,
+    OF_MODELS,
+    OPTIONS,
+    RULE,
+    RunOptions,
+    refuse_answers_without_rows,
+    settle_run,
+)
 from steelyard.questions.run.answer import asked_of
 from steelyard.questions.run.baseline import NOBODY, Baseline, baseline_of, beside, direction_of, in_order, plan_of, wavering_ids
 from steelyard.questions.run.limits import Budget
@@ -106,17 +117,9 @@ def _prompt(case: Case) -> str:
     return case.input if isinstance(case.input, str) else value_text(jsonable(case.input), "input")
 
 
-@overload
-def run(task: Any, *models: Any, dry_run: Literal[True], **options: Any) -> DryRun: ...
-
-
-@overload
-def run(task: Any, *models: Any, dry_run: Literal[False] = False, **options: Any) -> Evaluation: ...
-
-
 @documented(
     OPTIONS,
-    "an Evaluation; with dry_run a DryRun",
+    "an Evaluation",
     task="A TOML or YAML file, preset:NAME, python:pkg.mod:Class, or a task in Python.",
     models="One model, or several to be compared, the first being the baseline of all others.",
     prices='Price of a million tokens, {"input": 0.15, "output": 0.6}; one for all models or one per model. Default: unknown.',
@@ -156,11 +159,10 @@ def run(
     prices: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None,
     progress: Watcher | None = None,
     verdict: bool = False,
-    dry_run: bool = False,
     history: str | None = None,
     keep_answers: bool = False,
     **asking: Any,
-) -> Evaluation | DryRun:
+) -> Evaluation:
     """Ask a model all items of a task, or as many as it takes, and say how good it is and whether it has become worse.
 
     task: a TOML or YAML file, preset:NAME with `data`, python:pkg.mod:Class, or a task in Python. models: one, or two to be
@@ -170,75 +172,15 @@ def run(
     until: "decided" (by the reference, or by the baseline), "width=.02" or "n=500". max_calls and max_cost (by `prices`) end
     any run in order, undecided. With `output` the rows are written there, and a run that was broken off, or ended by a limit,
     goes on where it was. verdict: refuse a run that would not be judged.
-    dry_run: ask nothing and write nothing; answer with a DryRun: the first prompt, the number of calls, about how many tokens,
-    and the cost by `prices`. Everything that can be wrong before the first call is found.
+    `dry_run` says what a run would ask, and what that would cost.
 
     About the models, each one value for all of them or a list with one per model, in order: base_url (the address of an
     endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
     per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
     tokens).
     """
-    if keep_answers:
-        refuse_nowhere_to_keep(history)
-        if not dry_run:
-            refuse_answers_without_rows(output)
-    if not models:
-        raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
-    options = settle_run(
-        until=until,
-        stopping=stopping,
-        looks=looks,
-        every=every,
-        discordance=discordance,
-        n=n,
-        repeats=repeats,
-        missing=missing,
-        unmatched=unmatched,
-        max_error_rate=max_error_rate,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        concurrency=concurrency,
-        prices=prices,
-        prior_scale=prior_scale,
-        strata=strata,
-        rule={"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "scale": scale},
-        models=len(models),
-    )
-    refuse_unknown(asking, [*OF_MODELS, *keywords_of(run)], "run")
-    if seed is not None:
-        whole("seed", seed, least=0)
-    if len(models) > 1:
-        _refuse_beside(len(models), options, against, spec)
-    elif options.width is not None and against not in (None, NOBODY):
-        raise UsageError(
-            f"against={against!r} is about a verdict, and a run until a width only measures.",
-            got="against= and until='width=...'",
-            need="one of them",
-            hint="leave against= out, or use until='decided'",
-        )
-    steps = steps_of(
-        task,
-        models,
-        options,
-        asking,
-        data=data,
-        seed=seed,
-        output=output,
-        name=name,
-        against=against,
-        spec=spec,
-        where={"directory": directory, "config": config},
-        progress=progress,
-        verdict=verdict,
-        dry_run=dry_run,
-    )
-    try:
-        say_before([next(steps)], progress)
-        while True:
-            next(steps)
-    except StopIteration as end:
-        found: Evaluation | DryRun = end.value
-    if history is None or not isinstance(found, Evaluation):
+    found: Evaluation = _answered(task, models, locals(), asking, dry_run=False)
+    if history is None:
         return found
     from steelyard.estimate.past.keeping import with_kept
 
@@ -254,10 +196,49 @@ def run(
 def dry_run(task: Any, *models: Any, **options: Any) -> DryRun:
     """What a run would ask: the first prompt, the number of calls, about how many tokens, and the cost by `prices`. Nothing is asked.
 
-    It takes what `run` takes, and finds everything that can be wrong before the first call. `run(..., dry_run=True)` is the same.
+    It takes what `run` takes, and finds everything that can be wrong before the first call.
     """
-    refuse_unknown(options, [name for name in (*OF_MODELS, *keywords_of(run)) if name != "dry_run"], "dry_run")
-    return run(task, *models, dry_run=True, **options)
+    asking = {name: options.pop(name) for name in OF_MODELS if name in options}
+    found: DryRun = _answered(task, models, keyword_defaults(run) | options, asking, dry_run=True)
+    return found
+
+
+def _answered(task: Any, models: Sequence[Any], given: Mapping[str, Any], asking: Mapping[str, Any], *, dry_run: bool) -> Any:
+    """What a run came to, or would come to. given: every keyword of `run`, asking: what it says about the models."""
+    if given["keep_answers"]:
+        refuse_nowhere_to_keep(given["history"])
+        if not dry_run:
+            refuse_answers_without_rows(given["output"])
+    if not models:
+        raise UsageError("A run has at least one model.", got="no model", need="one model, or a baseline and its candidates")
+    how = {name: given[name] for name in (*HOW, "prices", "prior_scale") if name != "seed"}
+    options = settle_run(**how, rule={name: given[name] for name in RULE}, models=len(models))
+    if given["seed"] is not None:
+        whole("seed", given["seed"], least=0)
+    if len(models) > 1:
+        _refuse_beside(len(models), options, given["against"], given["spec"])
+    elif options.width is not None and given["against"] not in (None, NOBODY):
+        raise UsageError(
+            f"against={given['against']!r} is about a verdict, and a run until a width only measures.",
+            got="against= and until='width=...'",
+            need="one of them",
+            hint="leave against= out, or use until='decided'",
+        )
+    steps = steps_of(
+        task,
+        models,
+        options,
+        asking,
+        **{name: given[name] for name in ("data", "seed", "output", "name", "against", "spec", "progress", "verdict")},
+        where={name: given[name] for name in ("directory", "config")},
+        dry_run=dry_run,
+    )
+    try:
+        say_before([next(steps)], given["progress"])
+        while True:
+            next(steps)
+    except StopIteration as end:
+        return end.value
 
 
 def say_before(courses: Sequence[RunSession], progress: Watcher | None) -> None:
