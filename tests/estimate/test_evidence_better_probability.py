@@ -19,7 +19,7 @@ def test_right_or_wrong_on_the_same_items() -> None:
     assert c.probability_candidate_better == flips_above(76, 58, 1000, 0.005)
     assert c.details["prior_scale"] == 0.005
     assert "prior_scale:0.005" in c.signature
-    assert "assumes differences of SD 0.005" in " ".join(str(c).split())
+    assert "prior scale: differences of SD 0.005" in " ".join(str(c).split())
     assert c.equivalence is not None
     assert sum(c.equivalence["rope"].values()) == pytest.approx(1)
     assert c.equivalence["rope"]["better"] == flips_above(76, 58, 1000, 0.005, 0.01)
@@ -32,7 +32,7 @@ def test_right_or_wrong_on_the_same_items() -> None:
 def test_what_the_default_prior_expects_is_said() -> None:
     c = sy.compare(FLIPS)
     assert c.details["prior_sd"] == pytest.approx((0.5 / 3) ** 0.5)  # Dirichlet(1/2) on four cells
-    assert "assumes differences of SD 0.41" in " ".join(str(c).split())
+    assert "prior scale: differences of SD 0.41" in " ".join(str(c).split())
     apart = sy.compare(sy.Counts.of(56, 70), sy.Counts.of(48, 80))
     assert apart.details["prior_sd"] == pytest.approx(0.5)
 

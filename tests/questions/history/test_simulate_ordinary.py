@@ -77,7 +77,7 @@ def test_by_task_and_model_and_the_first_run_where_nothing_is_on_record(stored: 
     assert sy.simulate_nights(URL, model="m").nights == sy.simulate_nights(URL, suite="suite.toml").nights
     alone = sy.simulate_nights(URL, task="t1", model="m", directory="elsewhere")
     assert len(alone.nights) == 13  # the first run is what the nights start from
-    assert any("the first stands for it" in warning for warning in alone.warnings)
+    assert any("the first run is used instead" in warning for warning in alone.warnings)
     assert alone.budgets[0].alarms
 
 
@@ -130,7 +130,7 @@ def test_runs_of_another_reference_are_left_out_and_counted_and_a_renamed_task_i
     nights.record(0, 1, update=True)  # after the last run: what is on record is not what they were held against
     late = sy.simulate_nights(URL, suite="suite.toml", task="t0")
     assert len(late.nights) == 1
-    assert any("the first stands for it" in said for said in late.warnings)
+    assert any("the first run is used instead" in said for said in late.warnings)
 
 
 def test_what_cannot_be_simulated_is_told(stored: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

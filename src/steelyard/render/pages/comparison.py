@@ -26,7 +26,6 @@ from steelyard.render.page import (
     Sentences,
     capped,
     filled,
-    put,
 )
 from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
@@ -241,11 +240,11 @@ def metric_name(c: Comparison) -> str:
 def prior_words(c: Comparison) -> str:
     """What P(candidate better) rests on."""
     if c.details.get("prior_scale") is not None:
-        return f" (assumes differences of SD {c.details['prior_scale']:g})"
+        return f" (prior scale: differences of SD {c.details['prior_scale']:g})"
     if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
         return ""
     size = c.details["prior_sd"]
-    return put(f" (assumes differences of {'any size' if size is None else f'SD {size:.2g}'}; see prior_scale=)")
+    return f" (prior scale: differences of {'any size' if size is None else f'SD {size:.2g}'})"
 
 
 def quotient_text(found: Mapping[str, float | None]) -> str:
