@@ -136,13 +136,9 @@ def make_row(
     chance = details.pop("probability_at_least", None)
     interval = None
     if ends is not None:
-        low, high = clip(
-            ends[0],
-            ends[1],
-            settings.side,
-            metric.low if metric.low is not None else -math.inf,
-            metric.high if metric.high is not None else math.inf,
-        )
+        # A mean has no range of its own; one that is made of a table is a mean of right and wrong.
+        bottom, top = (0.0, 1.0) if metric.low is None or metric.high is None else (metric.low, metric.high)
+        low, high = clip(ends[0], ends[1], settings.side, bottom, top)
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
     support = None if label is None else counts.class_margins(label)[1]
     if metric.joined == "micro" and label is None:
