@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "history import": ("history:IMPORT", ("import_runs",)),
     "history simulate": ("history:SIMULATE", ("simulate_nights",)),
     "bisect": ("bisection:OPTIONS", ("bisect",)),
-    "bisect step": ("bisection:STEP", ("bisect",)),
+    "bisect step": ("bisection:STEP", ("bisect_step",)),
     "report": ("report:OPTIONS", ("report",)),
     "serve": ("serve:OPTIONS", ()),
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
     from steelyard.proof.certify import certify
     from steelyard.questions.audit.audit import audit
-    from steelyard.questions.bisect.first_bad_commit import bisect
+    from steelyard.questions.bisect.first_bad_commit import bisect, bisect_step
     from steelyard.questions.comment.comment import comment
     from steelyard.questions.compare.compare import compare, compare_preferences, rank
     from steelyard.questions.guard.check import check
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
     from steelyard.results.base import Result
-    from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
+    from steelyard.results.bisection import Bisect, BisectedCommit, JudgedCommit, TellingItem
     from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import (
@@ -251,8 +251,10 @@ _HOME = {
     "export_runs": "questions.history.export",
     "audit": "questions.audit.audit",
     "bisect": "questions.bisect.first_bad_commit",
+    "bisect_step": "questions.bisect.first_bad_commit",
     "Bisect": "results.bisection",
     "BisectedCommit": "results.bisection",
+    "JudgedCommit": "results.bisection",
     "TellingItem": "results.bisection",
     "split": "questions.split.split",
     "check_split": "questions.split.check_split",
@@ -410,6 +412,7 @@ __all__ = [
     "ImportedSettings",
     "Interval",
     "JointCounts",
+    "JudgedCommit",
     "JudgedSlice",
     "JudgedSystem",
     "KeptSetting",
@@ -488,6 +491,7 @@ __all__ = [
     "approve_reference",
     "audit",
     "bisect",
+    "bisect_step",
     "certify",
     "check",
     "check_split",

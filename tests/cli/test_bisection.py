@@ -97,6 +97,9 @@ def test_the_codes_of_a_step(commit: int, code: int, said: str, made: Made, stee
     assert told.code == code, told.err
     assert said in told.err
     assert "probability 1" not in told.err
+    found = sy.bisect_step(made.range, COMMAND, good_run=made.good_run, bad_run=made.bad_run)
+    assert told.err == f"{found.answer}: {found.conclusion}\n"
+    assert found.commit == made.commits[commit]
     nothing_left(made)
 
 

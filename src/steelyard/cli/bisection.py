@@ -101,10 +101,10 @@ def step_(commits: str, command: tuple[str, ...], given: Given) -> None:
     """
     from steelyard.questions.bisect.first_bad_commit import bisect_step
 
-    answer, said = bisect_step(commits, command, **given.keywords())
+    found = bisect_step(commits, command, **given.keywords())
     with contextlib.suppress(Exception):  # the exit code is the answer
-        click.echo(f"{answer}: {said}", err=True)
-    raise click.exceptions.Exit(CODES[answer])
+        click.echo(f"{found.answer}: {found.conclusion}", err=True)
+    raise click.exceptions.Exit(CODES[found.answer])
 
 
 def leave_for_git(code: int) -> NoReturn:

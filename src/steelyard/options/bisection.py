@@ -74,7 +74,7 @@ STEP = (
     *_SEARCH,
 )
 
-IN_PYTHON = (
+_ARGUMENTS = (
     Option(name="commits", required=True, python_alone=ARGUMENT, help="GOOD..BAD, two commits, branches or tags."),
     Option(
         name="command",
@@ -83,6 +83,10 @@ IN_PYTHON = (
         python_alone=ARGUMENT,
         help="The command and its arguments, as a list: it is run in a checkout of a commit, without a shell.",
     ),
+)
+
+IN_PYTHON = (
+    *_ARGUMENTS,
     *OPTIONS,
     Option(
         name="tell",
@@ -92,3 +96,5 @@ IN_PYTHON = (
         help="Called with a line for every batch that was asked.",
     ),
 )
+
+STEP_IN_PYTHON = (*_ARGUMENTS, *STEP)

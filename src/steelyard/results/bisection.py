@@ -26,6 +26,18 @@ class BisectedCommit(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCommit(ResultPart):
+    """Whether one commit is like the good end or like the bad one: for `git bisect run`, which chooses the commits.
+
+    answer: "good", "bad", or "undecided", where it cannot be told from either end or its command failed.
+    """
+
+    commit: str
+    answer: str
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TellingItem(ResultPart):
     """One item of the evidence: how often it was right, of the times it was asked, before the named commit and from it on."""
 

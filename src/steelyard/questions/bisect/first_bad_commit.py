@@ -18,7 +18,7 @@ from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
-from steelyard.options.bisection import DELTA, IN_PYTHON, STEP, WHOLE_RUNS
+from steelyard.options.bisection import DELTA, IN_PYTHON, STEP, STEP_IN_PYTHON, WHOLE_RUNS
 from steelyard.options.option import RUN_KEYWORDS, check_choices, documented, number, refuse_unknown, whole
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
@@ -33,7 +33,7 @@ from steelyard.questions.bisect.search import (
 )
 from steelyard.results import signature
 from steelyard.results.base import Warnings
-from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
+from steelyard.results.bisection import Bisect, BisectedCommit, JudgedCommit, TellingItem
 from steelyard.results.history import PastRun
 
 _UNSAID = {each.parameter: each.default for each in STEP if each.name not in RUN_KEYWORDS}  # what is not said is as declared
@@ -85,36 +85,63 @@ def bisect(
     return _result(line, *_searched(where, [each.id for each in line], command, said, tell or _nothing))
 
 
+@documented(STEP_IN_PYTHON, "a JudgedCommit")
 def bisect_step(
     commits: str,
     command: Sequence[str],
     *,
     delta: float | None = None,
+    good_run: Any = None,
+    bad_run: Any = None,
+    log: str | None = None,
+    metric: str | None = None,
+    higher_is_better: bool | None = None,
+    batch: int = 16,
+    rounds: int | None = None,
+    whole_runs: str = "auto",
+    max_calls: int | None = None,
+    timeout: float | None = None,
+    history: str | History | None = None,
+    task: str | None = None,
+    model: str | None = None,
+    config: str | os.PathLike[str] | None = None,
     repository: str | os.PathLike[str] | None = None,
-    **said: Any,
-) -> tuple[str, str]:
-    """Is the commit that is checked out like GOOD or like BAD? For `git bisect run`, which chooses the commits.
+    **columns: Any,
+) -> JudgedCommit:
+    """Judge the commit that is checked out against both ends, for `git bisect run`, which chooses the commits.
 
-    said: the other options of `bisect`. Returns 'good', 'bad' or 'undecided', and a sentence.
+    Both ends are asked once, and their answers are kept below .steelyard/bisect, as those of `bisect` are.
     """
     where = Repository(repository)
     good, bad = _ends(where, commits)
     here = where.commit("HEAD")
     if here in (good, bad):
-        return ("good" if here == good else "bad"), f"{here[:12]} is the {'good' if here == good else 'bad'} end"
+        end = "good" if here == good else "bad"
+        return JudgedCommit(commit=here, answer=end, conclusion=f"{here[:12]} is the {end} end")
     steps = max(1, math.ceil(math.log2(max(2, where.many_between(good, bad)))))
-    said = {**_UNSAID, **said, "delta": DELTA.default / steps if delta is None else delta}
+    said = {
+        "good_run": good_run,
+        "bad_run": bad_run,
+        "log": log,
+        "metric": metric,
+        "higher_is_better": higher_is_better,
+        "timeout": timeout,
+    }
+    said |= {"delta": DELTA.default / steps if delta is None else delta}
+    said |= {"batch": batch, "rounds": rounds, "whole_runs": whole_runs, "max_calls": max_calls}
+    said |= {"history": history, "task": task, "model": model, "config": config, **columns}
     found, _, _ = _searched(where, [good, here, bad], command, said, _nothing)
     if 1 in found.skipped:
-        return "undecided", f"{here[:12]} cannot be judged: {found.skipped[1]}"
+        return JudgedCommit(commit=here, answer="undecided", conclusion=f"{here[:12]} cannot be judged: {found.skipped[1]}")
     if found.why == NOT_BACK:
         raise DataError("The loss did not come back at the ends, so no commit can be judged.", got="no loss", need="a loss that comes back")
     shown = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == TELLING else f"mean {found.right[1]:.4g}"
     sure = float(found.posterior.max())
     if found.named is None:
-        return "undecided", f"{here[:12]} cannot be told from either end ({shown}, {_chance(sure)})"
+        open_ = f"{here[:12]} cannot be told from either end ({shown}, {_chance(sure)})"
+        return JudgedCommit(commit=here, answer="undecided", conclusion=open_)
     answer = "bad" if found.named.start == 1 else "good"
-    return answer, f"{here[:12]} is {answer} ({shown}, {_chance(sure)})"
+    return JudgedCommit(commit=here, answer=answer, conclusion=f"{here[:12]} is {answer} ({shown}, {_chance(sure)})")
 
 
 def _chance(sure: float) -> str:
