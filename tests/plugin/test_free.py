@@ -34,6 +34,24 @@ def test_nothing_is_loaded_or_printed(project: Any) -> None:
     assert "steelyard" not in answer.out
 
 
+def test_our_modules_are_not_compiled_once_more_for_their_assertions(project: Any) -> None:
+    """As pytest asks for it where the package is installed: whatever brings a plugin is rewritten as a whole."""
+    project.write("conftest.py", "import pytest\npytest.register_assert_rewrite('steelyard.tally', 'runs')\nimport runs, steelyard.tally")
+    project.write(
+        "test_it.py",
+        """
+        import runs, steelyard.tally.counts
+
+        def test_it():
+            ours = (steelyard.tally, steelyard.tally.counts)
+            assert [type(module.__spec__.loader).__name__ for module in ours] == ["SourceFileLoader"] * 2
+            assert type(runs.__spec__.loader).__name__ == "AssertionRewritingHook"
+        """,
+    )
+    answer = project.pytest(fresh=True)
+    assert answer.code == 0, answer.out
+
+
 @pytest.mark.long
 def test_the_plugin_adds_only_itself_to_what_pytest_loads() -> None:
     """Beside pytest it needs a few modules of the standard library, and of ours only its own file."""
