@@ -233,7 +233,7 @@ def test_drift_of_a_series(desk: Path) -> None:
     text = ask(words).stdout
     assert text.startswith("DRIFT  t, m, accuracy")
     assert 600 <= healthy_runs(text) <= 930, "931 if runs were normal; shares of 200 right items are skewed"
-    assert "for one look" in text
+    assert "valid if you look only once" in text
     narrow = ask([*words, "--h", "4", "--k", "0.5", "--alpha", ".001"]).stdout
     assert 230 <= healthy_runs(narrow) <= 335
 

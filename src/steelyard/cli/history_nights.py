@@ -10,9 +10,9 @@ from steelyard.options.history import ACK, SIMULATE
 def simulate_(given: Given) -> None:
     """Replay the stored nights of a suite with several budgets: which nights would have alarmed?
 
-    Nights are stored by `check --suite` with a budget and a history. The first row is as they were judged; a further row has its
-    number of false alarms a year from the first night on. With --suite, --task or --model the ordinary runs in the history are
-    taken for nights, so that a budget can be tried before it is adopted. Nothing is changed in the history.
+    Nights are stored by `check --suite` with a budget and a history. Row 1: the nights as judged. Each further row: the same nights
+    under another budget of false alarms a year. With --suite, --task or --model the ordinary runs in the history are taken for
+    nights, so that a budget can be tried before it is adopted. Nothing is changed in the history.
 
     \b
     Examples:

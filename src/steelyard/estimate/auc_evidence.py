@@ -122,7 +122,7 @@ def _interval(
         known = (pair.difference, pair.difference) if isinstance(ends, Degenerate) else ends
         low, high = rare.wider(pair.difference, known, z_value(asked.level, asked.side), asked.alternative)
         if isinstance(ends, Degenerate) or high - low > WIDER * (ends[1] - ends[0]):
-            warnings.add("few items changed their places: the interval allows a new item to move from the first place to the last")
+            warnings.add("few items changed rank, so the interval allows for one item moving from top to bottom")
         return interval_of(asked, low, high, method)
     if isinstance(ends, Degenerate):
         warnings.add(given_instead(method, ends, "Wilson with the smaller class as n", name=metric.name, difference=True, wide=True))

@@ -10,7 +10,7 @@ WHOLE_RUNS = Option(
     name="whole_runs",
     choices=("auto", "never", "always"),
     default="auto",
-    help="Search with whole runs, which costs far more calls; auto does so only if the loss does not show on the telling items.",
+    help="Search with whole runs, which costs far more calls; auto does so only if the loss does not show on the items that changed.",
 )
 _SEARCH = (
     Option(name="good_run", kind="input", metavar="FILE", help="Run of the good commit, with its items.  [default: from the history]"),

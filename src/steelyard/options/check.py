@@ -64,7 +64,7 @@ OPTIONS = (
         name="recovery",
         type=float,
         metavar="SHARE",
-        help="Share of the reference that the run has to reach, e.g. .99: a pass shows that it does, a regression that it does not.",
+        help="Share of the reference that the run has to reach, e.g. .99. Pass: shown to reach it. Regression: shown not to.",
     ),
     Option(name="num_samples", type=int, help="Number of items behind --value."),
     Option(
@@ -89,14 +89,14 @@ OPTIONS = (
         takes="slices",
         metavar="COLUMN",
         repeat=True,
-        help="Also judge each value of this column; a loss in one of them is a regression even where gains elsewhere hide it.",
+        help="Also judge each value of this column. A loss in any one value is a regression, even if the total is unchanged.",
     ),
     Option(
         name="critical_slices",
         kind="list",
         metavar="VALUE",
         repeat=True,
-        help="Values of --by that count; the others are only shown. With --theta, a pass has to rule it out in each of these too.",
+        help="Values of --by that are judged; the others are only shown. With --theta, a pass rules out that drop in each of them too.",
     ),
     Option(
         name="protocol",

@@ -254,7 +254,10 @@ def write_state(path: Path, key: str, claim: str, made: CertifiedSetting) -> Non
     except OSError as fault:
         hint = "state=FILE names another place"
         raise SourceError(
-            f"cannot write the state {str(path)!r}", got=fault.strerror or str(fault), need="room and permission", hint=hint
+            f"Cannot write {str(path)!r}: the disk is full or not writable ({fault.strerror or fault}).",
+            got=fault.strerror or str(fault),
+            need="room and permission",
+            hint=hint,
         ) from fault
 
 

@@ -9,7 +9,7 @@ from steelyard.results.base import Result, ResultPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BisectedCommit(ResultPart):
-    """One commit of the range. place: 0 is the good end. right of asked: on the telling items. mean of runs: of whole runs.
+    """One commit of the range. place: 0 is the good end. right of asked: on the items that changed. mean of runs: of whole runs.
 
     probability: that it is the first bad one, None at the good end. skipped: why it could not be judged, None if it was or was not asked.
     """

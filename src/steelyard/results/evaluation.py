@@ -117,7 +117,7 @@ class Evaluation(ResultWithAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DryRun(Result):
-    """What a run would do. Nothing was asked and nothing written.
+    """What a run would do. No requests were sent and no files written.
 
     `calls` is how many questions there are at most; a run that stops early asks fewer. `tokens_in` is an estimate, four
     characters to a token; `tokens_out` the most that max_tokens allows, None without one. `models` has a table for each

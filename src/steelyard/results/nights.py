@@ -6,8 +6,8 @@ from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart
 
 NOT_CLAIMED = (
-    "Not claimed: anything about new items where a night is called changed, and losses slower than the baseline learns "
-    "(history --drift looks for those)."
+    'A "changed" night says nothing about new items, and losses slower than the baseline learns are missed: look for drift in the '
+    "history to find those."
 )
 
 

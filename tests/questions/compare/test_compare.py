@@ -783,7 +783,7 @@ def test_a_slice_without_a_value_does_not_refuse_the_others(name: str) -> None:
     assert c.difference.estimate is not None
 
 
-# ---- signature, telling items ----------------------------------------------------------------------------------------
+# ---- signature, items that changed ----------------------------------------------------------------------------------------
 
 
 def test_the_signature_names_every_draw_that_the_numbers_rest_on() -> None:

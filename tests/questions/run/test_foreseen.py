@@ -69,7 +69,7 @@ def test_costs_are_those_of_the_calls(places: dict[int, dict[str, Any]]) -> None
 def test_a_theta_that_the_pool_cannot_rule_out_is_said_beforehand(places: dict[int, dict[str, Any]]) -> None:
     found = dry(places[1], theta=0.001)
     assert any("1,200 items cannot rule out a theta of 0.001 even if no answer changes" in words for words in found.warnings)
-    assert any("1,200 items are few" in words for words in dry(places[1], theta=0.02).warnings)
+    assert any("you have 1,200" in words for words in dry(places[1], theta=0.02).warnings)
     assert not any("items" in words and "theta" in words for words in dry(places[1], theta=0.1).warnings)
     assert sy.DryRun.from_dict(found.to_dict()) == found
 

@@ -53,7 +53,7 @@ def to_duckdb(path: Path, tables: dict[str, Rows]) -> None:
 
 
 def plain(answer: Any) -> dict[str, Any]:
-    """The answer without names, and without the telling items, which an engine keeps to itself."""
+    """The answer without names, and without the items that changed, which an engine keeps to itself."""
     found = answer.to_dict()
     text = json.dumps({key: value for key, value in found.items() if key not in ("name", "telling_items", "conclusion", "roles")})
     return json.loads(text.replace('"new"', '"b"').replace('"old"', '"a"'))

@@ -614,7 +614,7 @@ def _warn_of_failures(judged: PairedJudgement, verdict: str) -> None:
     if 0 < few < ENOUGH_FAILURES and then.mean() < RARE:
         judged.warnings.add(
             f"the pass may be overconfident: {few:,} of {len(now):,} items fail{'s' if few == 1 else ''} altogether in one of the two runs "
-            "only, and the test does not allow for more of them than were seen; more items would tell"
+            "only; if more items fail like this than were seen, the pass may be wrong; use more items"
         )
 
 

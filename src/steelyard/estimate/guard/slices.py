@@ -87,7 +87,7 @@ def with_slices(found: Verdict, judged: PairedJudgement, request: SliceRequest) 
         found = _with_share(found, judged, p_whole, smallest)
         if p_whole <= rule.alpha < whole:
             judged.warnings.add(
-                f"all items together: significant on its own (p = {p_whole:.2g}), not at the share that slices leave it ({whole:.2g})"
+                f"all items together: significant on its own (p = {p_whole:.2g}), not after correction for the slices ({whole:.2g})"
             )
     for part in parts:
         if part.critical and id(part) not in own:

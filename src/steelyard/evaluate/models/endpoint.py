@@ -92,7 +92,11 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.timeouts < 1:
-            raise UsageError("cannot try so often", got=f"{self.attempts} attempts, {self.timeouts} timeouts", need="at least 1 of each")
+            raise UsageError(
+                f"attempts and timeouts must be at least 1, not {self.attempts} and {self.timeouts}.",
+                got=f"{self.attempts} attempts, {self.timeouts} timeouts",
+                need="at least 1 of each",
+            )
 
     def bound(self, failed: int) -> float:
         """The longest wait after so many failures.

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
+from steelyard.infer.sequential.lan_demets import not_all_so_far
 
 FloatArray = npt.NDArray[np.float64]
 STEPS = 4096  # the means that are kept an account of: bounds are exact to outwards one such step
@@ -51,7 +52,7 @@ class ConfidenceSequence:
         values = np.asarray(scores, float).ravel()
         low, high = self.score_range
         if len(values) < self.n:
-            raise UsageError("cannot look at the scores", got=f"{len(values)} after {self.n}", need="all scores so far")
+            raise not_all_so_far(len(values), self.n, "scores")
         new = values[self.n :]
         if not np.all((new >= low) & (new <= high)):
             raise DataError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.after_stopping import StoppedEstimate, combined_difference
-from steelyard.infer.sequential.lan_demets import ENDS, FloatArray
+from steelyard.infer.sequential.lan_demets import ENDS, FloatArray, not_all_so_far
 from steelyard.infer.sequential.sequential_mcnemar import outcomes
 
 CLOSE = 1e-10
@@ -70,7 +70,7 @@ class EMcNemar:
             )
         values = outcomes(differences)
         if len(values) < self._n:
-            raise UsageError("cannot look at the differences", got=f"{len(values)} after {self._n}", need="all differences so far")
+            raise not_all_so_far(len(values), self._n)
         known = len(self._signs)
         self._signs, self._n = values[values != 0], len(values)
         lost = np.cumsum(self._signs < 0, dtype=np.int64)

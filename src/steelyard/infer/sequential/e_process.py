@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
-from steelyard.infer.sequential.lan_demets import ENDS, FloatArray, units
+from steelyard.infer.sequential.lan_demets import ENDS, FloatArray, not_all_so_far, units
 
 PRIOR_SQUARE, PRIOR_UNITS = 0.1, 20  # before the first units the mean square is taken to be a tenth of the largest, worth 20 units
 LARGEST_BET = 0.5  # of the capital: no outcome can take more than all of it
@@ -165,7 +165,7 @@ class EProcess:
                 need="a new e-process",
             )
         if len(sums) < self._seen or not len(sums):
-            raise UsageError("cannot look at the differences", got=f"{len(sums)} after {self._seen}", need="all differences so far")
+            raise not_all_so_far(len(sums), self._seen)
         new = slice(self._seen, None)
         if np.any(sizes[new] > (self.largest_group or 1)):
             raise DataError(

@@ -48,9 +48,17 @@ def expected_ends(
     """
     values, shares = np.array(law).T
     if not math.isclose(shares.sum(), 1.0, abs_tol=1e-9) or np.any(shares < -1e-12) or batch < 1 or runs < 2:
-        raise UsageError("cannot foresee the items", got=f"probabilities {shares.tolist()}, batch {batch}", need="a law, a batch from 1")
+        raise UsageError(
+            f"The probabilities must add up to 1, batch must be at least 1 and runs at least 2; got {shares.tolist()}, {batch} and {runs}.",
+            got=f"probabilities {shares.tolist()}, batch {batch}",
+            need="a law, a batch from 1",
+        )
     if (available is not None and available < 1) or not 0 < reach <= 1:
-        raise UsageError("cannot foresee the items", got=f"available {available!r}, reach {reach!r}", need="items, and a share of them")
+        raise UsageError(
+            f"`available` must be at least 1 and `reach` above 0 and at most 1; got {available!r} and {reach!r}.",
+            got=f"available {available!r}, reach {reach!r}",
+            need="items, and a share of them",
+        )
     rule = EmpiricalLikelihoodSprt(theta=theta, margin=margin, alpha=alpha, beta=beta, step=batch, score_range=(0.0, 1.0), ends=ends)
     rng = np.random.Generator(np.random.PCG64(seed))
     shares = np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum()

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError, UsageError
 from steelyard.infer.sequential.after_stopping import StoppedEstimate
 from steelyard.infer.sequential.empirical_likelihood import FloatArray, counted, evidence_against, log_ratio, lower_end, upper_end
+from steelyard.infer.sequential.lan_demets import not_all_so_far
 from steelyard.infer.sequential.profile_mcnemar import (
     FEW,
     MOST_OVERSHOOT,
@@ -204,8 +205,12 @@ class EmpiricalLikelihoodSprt:
         given = np.asarray(differences, float)
         before = float(self._seen[1].sum())
         if given.ndim != 1 or len(given) < max(1.0, before):
+            if given.ndim == 1:
+                raise not_all_so_far(len(given), int(before))
             raise UsageError(
-                "cannot look at the differences", got=f"an array of shape {given.shape} after {before:g}", need="all differences so far"
+                f"Pass all differences so far as a list of numbers, not an array of shape {given.shape}.",
+                got=f"an array of shape {given.shape}",
+                need="all differences so far",
             )
         least, most = (float(end) / self._width for end in (given.min(), given.max()))
         if not (math.isfinite(least) and math.isfinite(most)):

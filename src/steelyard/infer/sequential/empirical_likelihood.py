@@ -47,10 +47,16 @@ def evidence_against(values: FloatArray, counts: FloatArray, drop: float, low: f
 def _check(values: FloatArray, drops: tuple[float, ...], low: float, high: float) -> None:
     for drop in drops:
         if not low < -drop < high:
-            raise UsageError("cannot weigh a mean", got=f"{-drop:g}", need=f"a mean strictly between {low:g} and {high:g}")
+            raise UsageError(
+                f"The mean must lie strictly between {low:g} and {high:g}, not at {-drop:g}.",
+                got=f"{-drop:g}",
+                need=f"a mean strictly between {low:g} and {high:g}",
+            )
     if len(values) and not (low <= values.min() and values.max() <= high):
         raise UsageError(
-            "cannot weigh a mean", got=f"values from {values.min():g} to {values.max():g}", need=f"values from {low:g} to {high:g}"
+            f"The values must lie between {low:g} and {high:g}; these go from {values.min():g} to {values.max():g}.",
+            got=f"values from {values.min():g} to {values.max():g}",
+            need=f"values from {low:g} to {high:g}",
         )
 
 

@@ -236,7 +236,17 @@ class LanDeMets:
                 need="a new LanDeMets",
             )
         if n < self._last[3] or not n:
-            raise UsageError("cannot look at the differences", got=f"{n} after {self._last[3]}", need="all differences so far")
+            raise not_all_so_far(n, self._last[3])
+
+
+def not_all_so_far(given: int, seen: int, what: str = "differences") -> UsageError:
+    """The error of a look at fewer values than an earlier look has seen.
+
+    >>> print(not_all_so_far(5, 7))
+    Pass all differences so far: 5 were given, 7 had been seen.
+    """
+    said = f"{given:,} were given, {seen:,} had been seen" if seen else "none were given"
+    return UsageError(f"Pass all {what} so far: {said}.", got=f"{given} after {seen}", need=f"all {what} so far")
 
 
 def cautious(z: float, values: FloatArray) -> float:
@@ -276,7 +286,7 @@ def units(differences: npt.ArrayLike, grouped: bool) -> tuple[FloatArray, FloatA
     rows = np.asarray(differences, float)
     if rows.ndim != (2 if grouped else 1) or (grouped and rows.shape[1] != 2):
         need = "one row (sum of differences, items) per whole group" if grouped else "one difference per item"
-        raise UsageError("cannot look at the differences", got=f"an array of shape {rows.shape}", need=need)
+        raise UsageError(f"Pass {need}, not an array of shape {rows.shape}.", got=f"an array of shape {rows.shape}", need=need)
     if not np.all(np.isfinite(rows)):
         raise DataError(
             f"{int(np.sum(~np.isfinite(rows)))} differences are not finite.",

@@ -227,7 +227,8 @@ class ProfileMcNemar:
         before = self._counts
         if n < max(1, before[0]) or lost < before[1] or gained < before[2] or n - before[0] < lost + gained - before[1] - before[2]:
             raise UsageError(
-                "cannot look at the differences",
+                f"Pass all differences so far: {lost} lost and {gained} gained of {n} were given, "
+                f"{before[1]} and {before[2]} of {before[0]} had been seen.",
                 got=f"{lost} lost and {gained} gained of {n} after {before[1]} and {before[2]} of {before[0]}",
                 need="all differences so far",
             )

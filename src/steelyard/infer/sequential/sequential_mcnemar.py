@@ -108,12 +108,15 @@ class SequentialMcNemar:
         counts = (n, lost, gained)
         if any(isinstance(c, bool) or not isinstance(c, (int, np.integer)) or c < 0 for c in counts) or lost + gained > n or n < 1:
             raise UsageError(
-                "cannot look at the counts", got=f"{lost} lost and {gained} gained of {n}", need="whole numbers, lost + gained <= n"
+                f"lost, gained and n must be whole numbers, with lost + gained at most n; got {lost} lost and {gained} gained of {n}.",
+                got=f"{lost} lost and {gained} gained of {n}",
+                need="whole numbers, lost + gained <= n",
             )
         before = self._seen
         if any(now < then for now, then in zip(counts, before, strict=True)) or n - before[0] < lost + gained - before[1] - before[2]:
             raise UsageError(
-                "cannot look at the counts",
+                f"Pass running totals over all items so far: {lost} lost and {gained} gained of {n} were given, "
+                f"{before[1]} and {before[2]} of {before[0]} had been seen.",
                 got=f"{lost} lost and {gained} gained of {n} after {before[1]} and {before[2]} of {before[0]}",
                 need="running totals over all items so far",
             )

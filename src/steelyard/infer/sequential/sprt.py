@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.after_stopping import StoppedEstimate, difference_after
-from steelyard.infer.sequential.lan_demets import ENDS
+from steelyard.infer.sequential.lan_demets import ENDS, not_all_so_far
 from steelyard.infer.sequential.sequential_mcnemar import check_theta, counts_of
 
 
@@ -67,7 +67,7 @@ class Sprt:
             )
         n, lost, gained = counts_of(differences)
         if self.looks and n < self.looks[-1]["n"]:
-            raise UsageError("cannot look at the differences", got=f"{n} after {self.looks[-1]['n']}", need="all differences so far")
+            raise not_all_so_far(n, self.looks[-1]["n"])
         lower, upper = self.counts(lost + gained)
         self._lost = lost
         self.decision = "regression" if lost >= upper else "pass" if lost <= lower else "exhausted" if last else "continue"

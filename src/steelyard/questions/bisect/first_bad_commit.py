@@ -1,4 +1,4 @@
-"""Which commit made it worse? Telling items are asked again at few commits, in a checkout of our own."""
+"""Which commit made it worse? Items that changed are asked again at few commits, in a checkout of our own."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Answers:
 @dataclass(slots=True, kw_only=True)
 class SearchOutcome:
     """What a search came to. posterior: of commits 1, 2, ...; named: the commits one of which is the first bad one, None if no range
-    of commits that can be told apart is probable enough. right, asked: on the telling items (or mean and number of whole runs)."""
+    of commits that can be told apart is probable enough. right, asked: on the items that changed (or mean and number of whole runs)."""
 
     method: str
     why: str
@@ -118,7 +118,7 @@ def search(
         raise DataError(
             f"Only {len(telling)} of {len(items):,} items were right at the good end and wrong at the bad end; at least "
             f"{LEAST_TELLING} are needed to tell commits apart.",
-            got=f"{len(telling)} telling items",
+            got=f"{len(telling)} items that changed",
             need=f"at least {LEAST_TELLING}",
             hint="whole_runs='always' searches with whole runs, which costs far more calls",
         )
@@ -126,7 +126,7 @@ def search(
     found = by_items.found()
     if found.came_back or options.whole_runs == "never" or found.why == SPENT:
         return found
-    tell("the loss did not come back on the telling items: searching with whole runs")
+    tell("the loss did not come back on the items that changed: searching with whole runs")
     again = _WholeRuns(good, bad, items, telling, answers, ask, options, skipped, tell, higher_is_better).found()
     again.warnings.insert(0, "the loss did not come back on the items that told it: searched with whole runs")
     return again
@@ -312,7 +312,7 @@ class _TellingItems(_Search):
         return f"{right} of {asked} right"
 
     def _as_stored(self) -> bool:
-        """Whether both ends answered every telling item just as they did in the stored runs."""
+        """Whether both ends answered every deciding item just as they did in the stored runs."""
         return all(
             score == stored[id_]
             for end, stored in ((0, self.good), (self.last, self.bad))

@@ -72,7 +72,7 @@ def comment(
     if lacking is None:
         return _on_service(job, body, dry_run)
     if dry_run:
-        return _answer(job, body, dry_run=True, conclusion=f"Dry run, without a look at any comments. {lacking.sentence}")
+        return _answer(job, body, dry_run=True, conclusion=f"Dry run: existing comments were not read. {lacking.sentence}")
     raise lacking
 
 

@@ -48,7 +48,7 @@ def simulate_nights(
 ) -> NightSimulation:
     """What the stored nights of a suite give with other budgets of false alarms.
 
-    Every night is judged again, in order, by what is stored of it. The first row is as it was judged; each further one has its
+    Every night is judged again, in order, by what is stored of it. The first row has the nights as judged; each further one has its
     budget from the first night on. A regression stands until somebody acknowledges it: stored acknowledgements count where a
     regression then stands, and the nights until then are not judged. With a suite, task or model, the ordinary runs in the history are
     taken for nights, whether or not there ever was a budget; nobody has acknowledged anything then, so each regression is taken as

@@ -135,7 +135,7 @@ def _about_points(f: CurveReading) -> list[str]:
     elif f.design == "points" and f.weights == "test sizes":
         said.append(
             "one score at some size: the interval rests on how far points lie from the fit and on the noise of a test set that "
-            "all sizes share; what another training set would change is not in it; repeat the curve with 5 or more seeds"
+            "all sizes share; it does not include variation between training sets; repeat the curve with 5 or more seeds"
         )
     elif f.design == "points":
         said.append(

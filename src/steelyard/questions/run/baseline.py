@@ -394,11 +394,12 @@ def _warn(plan: StoppingPlan, baseline: Baseline) -> None:
         )
         return
     theta, margin = (f"{drop * baseline.unit:g}" for drop in (plan.theta, plan.margin))
-    few = f"for a theta of {theta}" if not plan.margin else f"to tell a theta of {theta} from a margin of {margin}"
-    often = "a run often ends" if not plan.margin else "a run that has lost about as much often ends"
+    often = f"theta {theta} often ends undecided"
+    if plan.margin:
+        often = f"theta {theta} and margin {margin} often ends undecided if it lost about that much"
     warnings.add(
-        f"{plan.n_max:,} items are few {few}: below about {need:,} {often} undecided "
-        f"(`steelyard plan designs --available {plan.n_max}` says how often)"
+        f"with fewer than about {need:,} items, a run with {often} "
+        f"(you have {plan.n_max:,}; `steelyard plan designs --available {plan.n_max}` says how often)"
     )
 
 

@@ -13,6 +13,7 @@ LISTED = 10  # items that a terminal shows
 def bisect_page(found: Bisect, _: object) -> Page:
     """The search as a page."""
     word = "FOUND" if found.named else "NOT FOUND"
+    by_items = found.method == "telling items"  # what answers and signatures have always called it
     return Page(
         word=word,
         about=f"{found.n_commits:,} commits",
@@ -20,11 +21,8 @@ def bisect_page(found: Bisect, _: object) -> Page:
         sections=filled(_commits(found), _skipped(found), _items(found), _cost(found)),
         warnings=found.warnings,
         methods=[
-            ("asked", found.method),
-            (
-                "posterior",
-                "one change between two unknown rates" if found.method == "changed items" else "one change between two unknown means",
-            ),
+            ("asked", "items that changed" if by_items else found.method),
+            ("posterior", f"one change between two unknown {'rates' if by_items else 'means'}"),
             ("named", f"at {1 - found.delta:g} or more"),
         ],
         signature=found.signature,

@@ -136,7 +136,7 @@ def _systems(c: Comparison) -> Section:
 
 
 def _changed(c: Comparison) -> list[PageBlock]:
-    """The most telling items as text and Markdown have them; without truths, text has no column for them."""
+    """The items that differ most as text and Markdown have them; without truths, text has no column for them."""
     items = c.changed_items[:SHOWN_CHANGES]
     if not items:
         return []

@@ -230,7 +230,7 @@ def _change(r: Drift) -> list[tuple[str, str]]:
         return []
     c = r.change_point
     moved = f"{figure(c.before)} before, {figure(c.after)} since ({c.shift:+.4g})"
-    return [("likeliest change", f"before run {c.place} ({c.time[:10]}): {moved}; p = {c.p_value:.2g}, for one look")]
+    return [("likeliest change", f"before run {c.place} ({c.time[:10]}): {moved}; p = {c.p_value:.2g} (valid if you look only once)")]
 
 
 def _deviation(r: Drift) -> list[tuple[str, str]]:

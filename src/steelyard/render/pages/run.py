@@ -111,7 +111,7 @@ def dry_run_page(d: DryRun, _: object) -> Page:
     return Page(
         word="dry run",
         about=about,
-        lead="Nothing was asked and nothing written.",
+        lead="No requests sent, no files written.",
         sections=[Section(title="The first prompt", blocks=blocks)],
         warnings=d.warnings,
         title=f"Dry run: {about}",
