@@ -5,10 +5,7 @@ from __future__ import annotations
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart
 
-NOT_CLAIMED = (
-    'A "changed" night says nothing about new items, and losses slower than the baseline learns are missed: look for drift in the '
-    "history to find those."
-)
+NOT_CLAIMED = 'A "changed" night says nothing about new items, and very slow losses are missed; use drift for those.'
 
 
 def budget_text(false_alarms_per_year: float) -> str:

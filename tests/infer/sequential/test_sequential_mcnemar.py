@@ -259,8 +259,8 @@ def test_the_history_shows_each_look() -> None:
 @every(
     ("counts", "words"),
     [
-        ((0, 0, 0), "lost \\+ gained <= n"),
-        ((10, 6, 5), "lost \\+ gained <= n"),
+        ((0, 0, 0), "lost \\+ gained at most n"),
+        ((10, 6, 5), "lost \\+ gained at most n"),
         ((10, -1, 5), "whole numbers"),
         ((10.5, 1, 1), "whole numbers"),
         ((90, 3, 2), "running totals"),
