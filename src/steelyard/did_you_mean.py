@@ -16,11 +16,13 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     import difflib
 
     asked, by_lower = word.lower(), {name.lower(): name for name in known}
-    # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta.
+    # Typing mistakes first: difflib sees no swapped letters, and takes tetha for beta. A letter too many is one of them, so that a page
+    # given in the place of a name is not compared letter by letter.
+    most = max(1, (len(asked) + 1) // 3)
     slips = [
         (many, sorted(asked) != sorted(name), -difflib.SequenceMatcher(None, asked, name).ratio(), name)
         for name in by_lower
-        if (many := _slips(asked, name)) <= max(1, (len(asked) + 1) // 3)
+        if abs(len(asked) - len(name)) <= most and (many := _slips(asked, name)) <= most
     ]
     if slips:
         return by_lower[min(slips)[-1]]
@@ -86,8 +88,6 @@ def unknown_key(key: object, known: Iterable[str], where: str) -> tuple[str, str
 
 def _slips(one: str, other: str) -> int:
     """How many letters were left out, added, mistaken or swapped with their neighbour (optimal string alignment)."""
-    if abs(len(one) - len(other)) > len(one):
-        return len(one) + 1
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

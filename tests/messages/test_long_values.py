@@ -8,6 +8,7 @@ import pytest
 
 import steelyard as sy
 from cases import every
+from steelyard import did_you_mean
 from steelyard.errors import LONGEST, LONGEST_PATH, SteelyardError, UsageError, in_short
 from steelyard.evaluate.asking.plain import words
 from steelyard.redaction import remember
@@ -30,6 +31,16 @@ def test_a_long_value_is_cut(door: str, tmp_path: Path, monkeypatch: pytest.Monk
         asked[door]()
     assert f"'{(LONGEST - 3) * 'x'}...'" in str(fault.value)
     assert (LONGEST - 2) * "x" not in str(fault.value)
+
+
+def test_a_page_in_the_place_of_a_name_is_not_compared_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    letter_by_letter = did_you_mean._slips
+    monkeypatch.setattr(did_you_mean, "_slips", lambda one, other: (compared.append(other), letter_by_letter(one, other))[1])
+    assert did_you_mean.nearest(LONG, ["accuracy", "f1"]) is did_you_mean.nearest("", ["accuracy", "f1"]) is None
+    assert compared == []
+    assert did_you_mean.nearest("acuracy", ["accuracy", "f1"]) == "accuracy"
+    assert compared == ["accuracy"]
 
 
 def test_a_line_break_in_a_name_breaks_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
