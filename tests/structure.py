@@ -113,8 +113,9 @@ class Tree:
 
 
 # Names of the catalogue that are words for other things too: a policy, a column, a reducer. They count where a metric is asked.
-WORDS = {"error", "ratio", "mean", "precision", "recall"}
+WORDS = {"error", "ratio", "mean", "precision", "recall", "kappa"}
 LITERALS: tuple[type[ast.expr], ...] = (ast.Tuple, ast.List, ast.Set, ast.Dict)  # what can hold two names or more
+COLUMNS = {"score", "value"}  # a list with one of these is of names that columns have
 RATES = {"precision", "recall", "specificity"}  # also what a plan is told: options of a command and a function
 ABOUT_A_METRIC = re.compile(r"(?<![a-z])(metric|metrics|base|quantity)(?![a-z])")
 
@@ -132,8 +133,8 @@ def names_of_metrics(tree: Tree) -> set[str]:
 
 
 def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
-    """A metric held against a name of the catalogue, collections of two such names or more, and one parsed from a name in the code,
-    outside metrics/: `module:line`.
+    """A metric held against a name of the catalogue, one that stands in for a name that nobody gave, collections in which such a name
+    is, and one parsed from a name in the code, outside metrics/: `module:line`.
 
     A comparison counts if the name means a metric and nothing else, or if the other side is called a metric. What is handed to
     `metric=` asks for metrics by name, as any user does.
@@ -144,6 +145,9 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
             continue  # claims are about named metrics; logs have the names of other tools
         compared = tree.nodes(module, ast.Compare)
         found += [f"{module}:{node.lineno}" for node in compared if _asks_a_metric(node, names)]
+        stand_ins = [node.values[-1] for node in tree.nodes(module, ast.BoolOp) if isinstance(node.op, ast.Or)]
+        stand_ins += [each for node in tree.nodes(module, ast.IfExp) for each in (node.body, node.orelse)]
+        found += [f"{module}:{node.lineno}" for node in stand_ins if isinstance(node, ast.Constant) and _members(node) & names - WORDS]
         parsed = [node for node in tree.nodes(module, ast.Call) if getattr(node.func, "id", "") in ("parse", "find") and node.args]
         found += [f"{module}:{node.lineno}" for node in parsed if _texts(node.args[0]) & names]
         listing = [node for kind in LITERALS for node in tree.nodes(module, kind) if _lists_metrics(_members(node), names)]
@@ -155,9 +159,11 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
 
 
 def _lists_metrics(members: set[str], names: set[str]) -> bool:
-    """Two names or more, and most of what is listed: keys of a signature and columns of a file have words in common with metrics."""
+    """A name that is nothing but a metric's among other texts, which are no columns of a file and no words of a command; or two and more
+    words that are most of what is listed: keys of a signature have words in common with metrics."""
     listed = members & names
-    return len(listed - RATES) >= 2 and 2 * len(listed) > len(members)
+    others = len(members) > 1 and not members & COLUMNS and not any(each.startswith("--") for each in members)
+    return bool(others and listed - WORDS - RATES) or (len(listed - RATES) >= 2 and 2 * len(listed) > len(members))
 
 
 def _asks_a_metric(node: ast.Compare, names: set[str]) -> bool:
@@ -192,6 +198,36 @@ def base_asked(tree: Tree) -> list[str]:
         for node in tree.nodes(module, ast.Compare)
         if any(isinstance(each, ast.Attribute) and each.attr == "base" for each in (node.left, *node.comparators))
         and not any(isinstance(each, ast.Constant) and isinstance(each.value, int) for each in node.comparators)  # where codes begin
+    )
+
+
+def texts_compared(tree: Tree) -> list[str]:
+    """A fact of a metric that is a text, held against a text outside metrics/: a name in disguise. `module:line attribute`.
+
+    What a metric is called is another count. The facts are read from the tree itself.
+    """
+    code = """if True:
+        import enum, json, steelyard.metrics.catalogue as c
+        averaged = [c.parse(f"{how}_{metric.shown}") for metric in c.CATALOGUE.values() if metric.of_class for how in (*c.AVERAGES, "each")]
+        forms = [*c.CATALOGUE.values(), *averaged]
+        facts = {}
+        for name in {*dir(c.Metric)} - {"base", "name"}:
+            if not name.startswith("_"):
+                facts[name] = sorted({found for metric in forms if isinstance(found := getattr(metric, name), str)})
+        print(json.dumps({name: said for name, said in facts.items() if said}))
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    facts: dict[str, list[str]] = json.loads(run.stdout)
+    return sorted(
+        f"{module}:{node.lineno} {side.attr}"
+        for module in tree.modules
+        if tree.room(module) not in ("metrics", "proof")
+        for node in tree.nodes(module, ast.Compare)
+        for side in (node.left, *node.comparators)
+        if isinstance(side, ast.Attribute) and side.attr in facts
+        if any(_members(other) & {*facts[side.attr]} for other in (node.left, *node.comparators))
     )
 
 
@@ -556,6 +592,7 @@ def counts(tree: Tree) -> dict[str, int]:
     return {
         "metrics asked for by name outside metrics/": len(asked_by_name(tree, names_of_metrics(tree))),
         "comparisons of .base outside metrics/": len(base_asked(tree)),
+        "texts that a metric says of itself, compared outside metrics/": len(texts_compared(tree)),
         "flags of a metric that are true for one metric only, read outside metrics/": len(flags_of_one_metric(tree)),
         "handlers of an interval that cannot be given": len(handlers_of_degenerate(tree)),
         "class names used twice": len(shared_class_names(tree)),
@@ -578,6 +615,7 @@ def counts(tree: Tree) -> dict[str, int]:
 GOALS = {
     "metrics asked for by name outside metrics/": 0,
     "comparisons of .base outside metrics/": 0,
+    "texts that a metric says of itself, compared outside metrics/": 0,
     "flags of a metric that are true for one metric only, read outside metrics/": 0,
     "handlers of an interval that cannot be given": 1,
     "class names used twice": 0,
@@ -743,7 +781,12 @@ def main() -> None:
         print(f"{many:8,}  {what}")
     if given.places:
         print(*flags_of_one_metric(tree), sep="\n")
-        for place in (*asked_by_name(tree, names_of_metrics(tree)), *base_asked(tree), *handlers_of_degenerate(tree)):
+        for place in (
+            *asked_by_name(tree, names_of_metrics(tree)),
+            *base_asked(tree),
+            *texts_compared(tree),
+            *handlers_of_degenerate(tree),
+        ):
             print(place)
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
             print(place)

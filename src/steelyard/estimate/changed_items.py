@@ -38,13 +38,13 @@ def changed_items(pairs: Pairs, metric: Metric, most: int | None = None) -> list
         return []
     a, b = pairs.baseline, pairs.candidate
     values: Any = ()
-    if metric.family == "table" and all(_labelled(side) and (side.score is None or not metric.scored) for side in (a, b)):
+    if metric.of_labels and all(_labelled(side) and (side.score is None or not metric.scored) for side in (a, b)):
         lost, gained = _flipped(a, b, most)
     else:
         values = [item_values(side, metric) for side in (a, b)]
         if values[0] is None or values[1] is None:
             return []
-        gap = values[1] - values[0] if metric.higher_is_better or metric.family == "table" else values[0] - values[1]
+        gap = values[1] - values[0] if metric.higher_is_better or metric.of_labels else values[0] - values[1]
         lost, gained = _lowest(gap, most), _lowest(-gap, most)
     turn = np.concatenate([2 * np.arange(len(lost)), 2 * np.arange(len(gained)) + 1])
     chosen = np.argsort(turn, kind="stable")[:most].tolist()
@@ -87,7 +87,7 @@ def item_values(items: Items, metric: Metric) -> Any:
         return np.abs(items.truth_value - items.prediction_value)
     if items.score is not None and metric.scored:
         return items.score
-    if items.truth is None or items.prediction is None or metric.family != "table":
+    if items.truth is None or items.prediction is None or not metric.of_labels:
         return None
     return same_label(items.truth, items.prediction).astype(float)
 

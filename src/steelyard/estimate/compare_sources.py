@@ -432,7 +432,7 @@ def compare_large(
         return _compare_units(baseline, candidate, wanted, asked, warnings, names) if there else None
     metric = wanted or usual({"score"}, right_or_wrong=True)[0]
     scored = metric.scored and all("score" in source.roles for source in sources)
-    if not scored and (metric.family != "table" or not _holds(sources, metric.needs)):
+    if not scored and (not metric.of_labels or not _holds(sources, metric.needs)):
         return None
     met = meet(baseline, candidate, outcomes=metric.scored)
     if met is None:

@@ -88,7 +88,7 @@ def points_of(
         whole = all(point.train_score is not None for point in curve.points)
         rows = [{key: value for key, value in row.items() if whole or key != "train_score"} for row in curve.rows()]
         found = replace(_table_points(rows, given, n_test, up), metric=curve.metric, measured=curve.signature)
-        if parse(curve.metric).family != "table":  # the test size says how noisy a share is, and nothing about an r2
+        if not parse(curve.metric).of_labels:  # the test size says how noisy a share is, and nothing about an r2
             found = replace(found, n_test=None)
     else:
         up = True if higher_is_better is None else bool(higher_is_better)

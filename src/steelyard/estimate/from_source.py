@@ -74,7 +74,7 @@ def measure_units(
 ) -> Measurement | None:
     """The mean of scores too many to travel; None if they may, or if it is another question."""
     table = source.on_engine
-    if table is None or len(metrics) != 1 or "score" not in source.roles or not (metrics[0].scored and metrics[0].family == "sums"):
+    if table is None or len(metrics) != 1 or "score" not in source.roles or not metrics[0].scored or metrics[0].of_labels:
         return None
     if source.by or source.ratio or "weight" in source.roles or table.n <= TRAVELLERS:
         return None
@@ -252,7 +252,7 @@ def _counted(source: Source, metrics: Sequence[Metric], settings: MeasureOptions
     """The table as an engine counts it, where it is all that the metrics read: no units, no scores, no slices, nothing missing."""
     if source.in_memory or source.by or source.ratio is not None or not {"truth", "prediction"} <= set(source.roles):
         return None
-    if {"group", "repeat", "weight", "score"} & set(source.roles) or any(metric.family != "table" for metric in metrics):
+    if {"group", "repeat", "weight", "score"} & set(source.roles) or any(not metric.of_labels for metric in metrics):
         return None
     cells = source.merged_items(["prediction", "truth"])
     truth, prediction, count = cells.truth, cells.prediction, cells.count
@@ -347,9 +347,9 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
             hint=f"{', '.join(metric.base for metric in CATALOGUE.values() if metric.numeric)} read the truth as numbers",
         )
     units = {"group", "repeat"} & set(source.roles)
-    if units == {"group"} and source.on_engine is not None and all(m.family == "table" or m.scored for m in metrics):
+    if units == {"group"} and source.on_engine is not None and all(m.of_labels or m.scored for m in metrics):
         units = set()  # a group is one more column of the cells
-    by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.family == "repeats" for m in metrics)
+    by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.of_several_tries for m in metrics)
     if by_row or len(by) > 1 or source.in_memory or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
     roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})
@@ -376,7 +376,7 @@ def _measured(
     """The rows and the table they rest on."""
     rows = tuple(rows_of_sample(metrics, sample, settings, warnings))
     table = None
-    if any(metric.family == "table" for metric in metrics):
+    if any(metric.of_labels for metric in metrics):
         labelled = sample.items.truth is not None and sample.items.prediction is not None
         table = sample.table.counts if labelled else sample.outcomes.counts
         if labelled:

@@ -116,14 +116,14 @@ def _evidence(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: War
         return _auc(pairs, metric, asked, warnings)
     right_or_wrong = metric.scored and _outcome_scores(pairs, asked)
     _refuse_range(pairs, metric, asked)
-    if metric.family == "table" or right_or_wrong:
+    if metric.of_labels or right_or_wrong:
         return _table(pairs, metric, asked, warnings, right_or_wrong)
     return _sums(pairs, metric, asked, warnings)
 
 
 def refuse_weights(metric: Metric) -> None:
     """Weights are for what is a mean over items: right or wrong, scores, losses, errors."""
-    if metric.family != "repeats" and (metric.scored or metric.mean_of_items):
+    if metric.averages_items:
         return
     raise UsageError(
         f"Weights are for means over items (accuracy, error, mean, brier, log_loss, mae); {metric.name} does not support them.",
@@ -234,12 +234,12 @@ def right_or_wrong(items: Items) -> FloatArray:
 
 def all_right(runs: Sequence[Items], metric: Metric, asked: CompareOptions) -> tuple[FloatArray, bool] | None:
     """Right (1) or wrong (0) of aligned runs, a row each, and whether by their labels; None where a pair of them is more than its flips."""
-    if not metric.comparable or not metric.scored or isinstance(metric, (RepeatsMetric, RankingMetric)) or asked.interval in REDRAWN:
+    if not metric.comparable or not metric.scored or asked.interval in REDRAWN:
         return None
     if any(column is not None for run in runs for column in (run.weight, run.group, run.stratum, run.count)):
         return None
     binary = [asked.own.range in OF_OUTCOMES and _binary(run) for run in runs]
-    labelled = metric.family == "table" and all(run.truth is not None and run.prediction is not None for run in runs)
+    labelled = metric.of_labels and all(run.truth is not None and run.prediction is not None for run in runs)
     if not all(binary) and (any(binary) or not labelled):
         return None
     return np.array([_right(run, ACCURACY, scored=all(binary)) for run in runs]), not all(binary)
@@ -418,10 +418,10 @@ def unpaired_evidence(a: Items, b: Items, metric: Metric, asked: CompareOptions,
     if isinstance(metric, RankingMetric) and metric.comparable:
         return _auc_unpaired(samples, metric, asked, warnings)
     binary = metric.scored and all(sample.binary_scores for sample in samples)
-    if metric.family == "table" or binary:
+    if metric.of_labels or binary:
         tables = [_counts(sample, metric, binary) for sample in samples]
         return compare_counts(tables[0], tables[1], metric, class_label(metric, tables[0] + tables[1], asked), asked, warnings)
-    if not isinstance(metric, SumsMetric) or isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
+    if not isinstance(metric, SumsMetric) or not metric.averages_items:
         raise UsageError(f"{metric.name} can only be compared on the same items.", need="paired items", hint="give both runs the same ids")
     sides = [metric.adds(*columns_of(metric, sample))[:, 1] for sample in samples]
     found = compare_means(sides[0], sides[1], metric, asked, warnings, bounds=_item_range(metric, asked))

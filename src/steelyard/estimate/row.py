@@ -111,9 +111,9 @@ def _error(row: Row, table: Counts, settings: MeasureOptions) -> float | None:
         metric = parse(row.metric)
     except UsageError:
         return None  # a metric of a user's own has no table that we know of
-    if metric.family != "table" and not metric.scored:
+    if not metric.of_labels and not metric.scored:
         return None
-    if (row.label is None and metric.of_class and metric.average in (None, "each")) or (
+    if (row.label is None and metric.of_class and (metric.average is None or metric.each_class)) or (
         row.label is not None and row.label not in table.labels
     ):
         return None
@@ -141,9 +141,9 @@ def make_row(
         low, high = clip(ends[0], ends[1], settings.side, bottom, top)
         interval = Interval(low=low, high=high, confidence_level=settings.confidence_level, side=settings.side, method=ends[2])  # type: ignore[arg-type]
     support = None if label is None else counts.class_margins(label)[1]
-    if metric.joined == "micro" and label is None:
+    if metric.pools and label is None:
         details = {**details, "pooled": pooled_table(counts)}
-    average = metric.average if metric.average != "each" else None
+    average = None if metric.each_class else metric.average
     name = metric.name.removeprefix("each_")
     text = None if label is None else counts.labels[label]
     return Row(

@@ -39,7 +39,7 @@ def warn_about_labels(counts: Counts, metrics: Sequence[Metric], settings: Measu
     margins = [counts.class_margins(label) for label in range(counts.classes)]
     averaged = any(metric.over_classes for metric in metrics)
     if whole:
-        _warn_about_names(counts, margins, settings, warnings, averaged or any(m.average == "each" for m in metrics))
+        _warn_about_names(counts, margins, settings, warnings, averaged or any(m.each_class for m in metrics))
     absent = [counts.labels[k] for k, m in enumerate(margins) if m[1] == 0 and m[2] == 0]
     if absent and (whole or averaged):
         warnings.add(f"{_many(len(absent), 'declared label')} without a case: {', '.join(map(repr, absent[:5]))}")
@@ -122,9 +122,9 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
                 settings.refuse_no_posterior(metric.name, "strata")
                 rows.append(strata_row(metric, sample, settings, warnings))
                 continue
-        if metric.family == "table" or (metric.scored and sample.binary_scores and settings.interval not in OF_NUMBERS):
+        if metric.of_labels or (metric.scored and sample.binary_scores and settings.interval not in OF_NUMBERS):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings, warnings))
-        elif metric.family == "ranking":
+        elif metric.of_order:
             from steelyard.estimate.ranking_rows import ranking_row
 
             settings.refuse_no_posterior(metric.name, "a metric of scores, without a posterior")
@@ -163,7 +163,7 @@ def table_for(metric: Metric, sample: Sample) -> TableTally:
 
 def rows_of_table(metric: Metric, tally: TableTally, settings: MeasureOptions, warnings: Warnings) -> Iterable[Row]:
     """One row, or one per class for each_."""
-    if metric.average == "each":
+    if metric.each_class:
         known = range(tally.counts.classes) if tally.counts.negatives_known else [1]
         return _each_class(metric, known, tally, settings, warnings)
     return [table_row(metric, class_of(metric, tally.counts, settings), tally, settings, warnings)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from steelyard.estimate.row import make_row, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import stand_in_draws, within_reach
-from steelyard.metrics.base import Metric
+from steelyard.metrics.base import Law, Metric
 from steelyard.metrics.labels import LabelMetric
 from steelyard.metrics.proportions import Proportion
 from steelyard.options.measure import MeasureOptions
@@ -147,7 +148,7 @@ def _quicker(counts: Counts, settings: MeasureOptions) -> MeasureOptions:
 
 def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
     """Whether the posterior of the whole table is a matter of seconds."""
-    if metric.law(None) == "mean of shares":
+    if metric.law(None) is not None:  # of shares, one per class
         return counts.classes <= CONVOLVED
     from steelyard.infer.posterior.draws import posterior_numbers
 
@@ -156,7 +157,7 @@ def _drawn_soon(metric: Metric, counts: Counts, settings: MeasureOptions) -> boo
 
 def _small(metric: Metric, counts: Counts) -> int:
     """The classes too small for the interval of an average, if they are most of them: a prior would speak for them, not the data."""
-    if not isinstance(metric, LabelMetric) or metric.joined not in ("macro", "weighted"):
+    if not metric.averages_classes:
         return 0
     small = sum(counts.class_margins(k)[1] < FEW for k in range(counts.classes))
     return small if 2 * small > counts.classes else 0
@@ -312,6 +313,37 @@ def _at_least(found: Posterior, least: float, name: str) -> float:
     return found.probability_above(least)
 
 
+def _f_beta(metric: Metric, label: int | None, counts: Counts, prior: float) -> Posterior:
+    from steelyard.infer.posterior.metrics import f_beta_posterior
+
+    return f_beta_posterior(*_hits_and_mistakes(counts, label), beta=metric.parameter or 1.0, prior=prior)
+
+
+def _jaccard(metric: Metric, label: int | None, counts: Counts, prior: float) -> Posterior:
+    from steelyard.infer.posterior.metrics import jaccard_posterior
+
+    return jaccard_posterior(*_hits_and_mistakes(counts, label), prior=prior)
+
+
+def _mean_of_shares(metric: Metric, label: int | None, counts: Counts, prior: float) -> Posterior:
+    from steelyard.infer.posterior.metrics import balanced_accuracy_posterior
+
+    return balanced_accuracy_posterior([counts.class_margins(k)[:2] for k in range(counts.classes)], prior=prior)
+
+
+def _hits_and_mistakes(counts: Counts, label: int | None) -> tuple[int, int, int]:
+    """TP, FP and FN of one class."""
+    hit, truth, predicted, _ = counts.class_margins(label or 0)
+    return hit, predicted - hit, truth - hit
+
+
+CLOSED_FORMS: dict[Law, Callable[[Metric, int | None, Counts, float], Posterior]] = {
+    Law.F_BETA: _f_beta,
+    Law.JACCARD: _jaccard,
+    Law.MEAN_OF_SHARES: _mean_of_shares,
+}
+
+
 def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float, settings: MeasureOptions) -> Posterior:
     """The posterior of a metric of a table: closed form where there is one."""
     from steelyard.infer.posterior import metrics as posterior
@@ -320,18 +352,14 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     of_labels = metric if isinstance(metric, LabelMetric) else None
     law = metric.law(label)
     if label is not None and law is not None:
-        hit, truth, predicted, _ = counts.class_margins(label)
-        if law == "f-beta":
-            return posterior.f_beta_posterior(hit, predicted - hit, truth - hit, beta=metric.parameter or 1.0, prior=prior)
-        return posterior.jaccard_posterior(hit, predicted - hit, truth - hit, prior=prior)
+        return CLOSED_FORMS[law](metric, label, counts, prior)
     proportion = metric.proportion(counts, label)
     pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
     if proportion is not None and (proportion.through is None or pooled):
         k, n = proportion.of(counts)
         return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
     if law is not None:
-        margins = [counts.class_margins(k) for k in range(counts.classes)]
-        return posterior.balanced_accuracy_posterior([(m[0], m[1]) for m in margins], prior=prior)
+        return CLOSED_FORMS[law](metric, label, counts, prior)
     statistic = metric.of_table(label, settings.absent)
     return posterior.table_posterior(
         counts,

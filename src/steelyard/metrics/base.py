@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -20,8 +21,17 @@ if TYPE_CHECKING:
     from steelyard.tally.counts import Counts
 
 Family = Literal["table", "sums", "ranking", "repeats"]
-Law = Literal["f-beta", "jaccard", "mean of shares"]
 Range = tuple[float, float]
+
+
+class Law(Enum):
+    """Closed forms of what is believed of a metric after a table; `estimate/table_rows` has the posterior of each."""
+
+    F_BETA = auto()  # of one class, from its hits, false alarms and misses
+    JACCARD = auto()
+    MEAN_OF_SHARES = auto()  # over the classes, whose shares rest on different items
+
+
 Inner = TypeVar("Inner")
 EACH = "each"
 _follows = partial(field, init=False, repr=False, compare=False)
@@ -81,7 +91,14 @@ class Metric:
 
     name: str = _follows()  # the whole quantity: macro_f1, fbeta:2, pass@5
     joined: str | None = _follows()  # how classes are joined, asked for or always: macro, micro, weighted; None for one class or none
+    averages_classes: bool = _follows()  # classes have a say in it by themselves, and not by their items alone
+    pools: bool = _follows()  # the counts of all classes are one table
+    each_class: bool = _follows()  # one number for every class
+    of_labels: bool = _follows()  # a number of a table of truths and predictions
+    of_order: bool = _follows()  # how well numbers order the items
+    of_several_tries: bool = _follows()  # the tries of a problem make one number together
     scored: bool = _follows()  # one score per item is enough, without labels: it is known item by item, and a run may stop early by it
+    averages_items: bool = _follows()  # the mean of one number per item, each by itself, so that items may have weights
     averages_scores: bool = _follows()  # the mean of the scores as they stand, whether they are right or wrong or any number
     right_adds: int = _follows()  # what an item does that turns right: 1, it adds to it; -1, it takes away from what is wrong
     of_probabilities: bool = _follows()  # it reads a probability per item
@@ -104,8 +121,15 @@ class Metric:
         follows = {
             "name": f"{self.average}_{self.base}{self.digits}" if self.average else f"{self.base}{self.digits}",
             "joined": joined,
+            "averages_classes": joined in ("macro", "weighted"),
             "over_classes": self.over_classes or joined in ("macro", "weighted"),
+            "pools": joined == "micro",
+            "each_class": self.average == EACH,
+            "of_labels": self.family == "table",
+            "of_order": self.family == "ranking",
+            "of_several_tries": self.family == "repeats",
             "scored": self.right_or_wrong or mean_of_scores,
+            "averages_items": self.mean_of_items and self.family != "repeats",
             "averages_scores": mean_of_scores or (self.right_or_wrong and self.higher_is_better),
             "right_adds": -1 if self.family == "table" and not self.higher_is_better else 1,
             "of_probabilities": of_probabilities,

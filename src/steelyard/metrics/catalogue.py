@@ -40,6 +40,22 @@ def is_share(name: str) -> bool:
     return metric is not None and metric.right_or_wrong
 
 
+# Names under which other suites record a score; some are ours too.
+NAMES_ELSEWHERE = (
+    *("acceptance_length", "acceptance_rate", "acc_norm", "bleu", "cer", "chrf", "exact_match", "meteor", "perplexity"),
+    *("rouge", "rouge1", "rouge2", "rougeL", "rougeLsum", "ter", "wer"),
+)
+# Names of theirs alone that say a direction: of losses, and what lm-eval calls the share of right answers under a protocol of its own.
+LOSSES_ELSEWHERE = {"wer", "cer", "ter", "word_perplexity", "byte_perplexity", "bits_per_byte", "loss", "edit_distance"}
+SHARES_ELSEWHERE = {"acc_norm", "exact_match", "relaxed_accuracy"}
+
+
+def is_share_right(name: str) -> bool:
+    """Whether a name is that of the share of items right, here or elsewhere."""
+    metric = find(name)
+    return name in SHARES_ELSEWHERE if metric is None else metric.right_or_wrong and metric.higher_is_better
+
+
 OF_LABELS = ("accuracy", "macro_f1", "each_precision", "each_recall", "each_f1")
 
 

@@ -45,7 +45,7 @@ class LabelMetric(Metric):
         """Of one class that of its ratio; of a simple mean over the classes that of their shares, where these rest on different items."""
         if label is not None:
             return self.posterior
-        return "mean of shares" if self.joined == "macro" and self.ratio is not None and self.ratio.share_of_truths else None
+        return Law.MEAN_OF_SHARES if self.joined == "macro" and self.ratio is not None and self.ratio.share_of_truths else None
 
     def needs_every_class(self, absent: str | None) -> bool:
         """Whether it has no value without an item of each class, as truth or as prediction."""
@@ -66,7 +66,7 @@ class LabelMetric(Metric):
         if self.ratio is None:
             return None
         of_hits = not _counts_negatives(self.ratio)  # the others have nothing below the line when there is one class
-        if counts.classes == 1 and of_hits and self.joined in ("macro", "weighted"):
+        if counts.classes == 1 and of_hits and self.averages_classes:
             label = 0  # an average over one class is that class
         elif self.joined == "weighted" and self.ratio == table.RECALL:
             return Proportion(RIGHT, None)
@@ -191,7 +191,7 @@ F1 = LabelMetric(
     of_class=True,
     ratio=table.F1,
     read_through=InnerQuantity("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1),
-    posterior="f-beta",
+    posterior=Law.F_BETA,
     undefined=NEITHER,
     relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),
     told_by=("precision", "recall", "prevalence"),
@@ -202,7 +202,7 @@ FBETA = FBeta(
     says="F-measure that weighs recall beta times, as in fbeta:2",
     of_class=True,
     ratio=table.F1,
-    posterior="f-beta",
+    posterior=Law.F_BETA,
     undefined=NEITHER,
 )
 JACCARD = LabelMetric(
@@ -210,7 +210,7 @@ JACCARD = LabelMetric(
     says="hits among items that are or were called the class",
     of_class=True,
     ratio=table.JACCARD,
-    posterior="jaccard",
+    posterior=Law.JACCARD,
     undefined=NEITHER,
 )
 BALANCED_ACCURACY = LabelMetric(

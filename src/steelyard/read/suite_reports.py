@@ -27,6 +27,7 @@ from pathlib import Path
 
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
+from steelyard.metrics.catalogue import usual
 from steelyard.read.files.paths import cannot_open, regular
 
 LARGEST_XML = 1 << 26  # bytes: the tree of a larger file would need gigabytes
@@ -212,7 +213,7 @@ class _Reader:
                 raise ValueError("a number that is not finite")
             report = SuiteReport(
                 place=f"{self.log.path}, {place}",
-                metric=(found.get("metric") or "accuracy").lower(),
+                metric=(found.get("metric") or usual({"score"}, right_or_wrong=True)[0].name).lower(),
                 n=int(found["n"]) if "n" in found else None,
                 higher_is_better=_direction(found.get("higher_is_better")),
                 test=self.test,

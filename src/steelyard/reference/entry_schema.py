@@ -13,29 +13,10 @@ from typing import Any, NoReturn
 from steelyard.did_you_mean import nearest
 from steelyard.errors import SourceError, UsageError
 from steelyard.options.option import is_share_of_reference
-from steelyard.reference.entry import SPEC_DEFAULTS, Entry
+from steelyard.reference.entry import PLAIN_KEY, SPEC_DEFAULTS, Entry
 from steelyard.reference.strict_yaml import MappingNode, Node, ScalarNode
 
 SCALES = ("percent", "fraction", "raw")
-# Names under which other suites record a score; what we measure ourselves is in the catalogue of metrics.
-KNOWN_ELSEWHERE = (
-    "acceptance_length",
-    "acceptance_rate",
-    "acc_norm",
-    "bleu",
-    "cer",
-    "chrf",
-    "exact_match",
-    "meteor",
-    "perplexity",
-    "rouge",
-    "rouge1",
-    "rouge2",
-    "rougeL",
-    "rougeLsum",
-    "ter",
-    "wer",
-)
 KEYS = Entry.declared_keys()
 
 
@@ -45,9 +26,9 @@ def is_metric(name: str) -> bool:
     >>> [is_metric(name) for name in ("accuracy", "macro_f1", "pass@5", "wer", "acuracy", "sigma")]
     [True, True, True, True, False, False]
     """
-    from steelyard.metrics.catalogue import find
+    from steelyard.metrics.catalogue import NAMES_ELSEWHERE, find
 
-    return find(name) is not None or name in KNOWN_ELSEWHERE
+    return find(name) is not None or name in NAMES_ELSEWHERE
 
 
 def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
@@ -226,7 +207,9 @@ class _EntryReader:
         return found
 
     def _unknown(self, name: str, line: int) -> NoReturn:
-        known = [*self.spec_keys, *KEYS, "accuracy", *KNOWN_ELSEWHERE]
+        from steelyard.metrics.catalogue import NAMES_ELSEWHERE
+
+        known = [*self.spec_keys, *KEYS, PLAIN_KEY, *NAMES_ELSEWHERE]
         near = nearest(name, known, cutoff=0.5)
         hint = f"did you mean {near}? Else declare" if near else "declare"
         hint += " your own spec keys as spec_keys in steelyard.toml, and a metric that we do not know as `metric`"

@@ -14,12 +14,11 @@ from typing import NoReturn
 from steelyard.atomic import read_bytes
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
-from steelyard.reference.entry import Entry
+from steelyard.metrics.catalogue import is_share_right
+from steelyard.reference.entry import PLAIN_KEY, Entry
 from steelyard.reference.strict_yaml import LIMIT, MappingNode, Node, ScalarNode, SequenceNode, comments, decode, parse
 from steelyard.reference.task_file import task_file_of
 
-# What lm-eval calls the share of right answers, each under a protocol of its own.
-_RIGHT_OR_WRONG = ("accuracy", "acc", "acc_norm", "exact_match", "relaxed_accuracy")
 # Keys of an lm-eval configuration that say how it was measured.
 _PROTOCOL = ("num_fewshot", "apply_chat_template", "fewshot_as_multiturn", "gen_kwargs", "system_instruction", "max_gen_toks")
 
@@ -161,14 +160,14 @@ class _Configuration:
         if value is None:
             _refuse(self.shown, metric.line, f"no value for {whole!r}", "a number")
         self._own(metric, ("name", "value"), kept=())
-        counted = name in _RIGHT_OR_WRONG
+        counted = is_share_right(name)
         if not 0 <= value <= 1 and counted:
             _refuse(self.shown, metric.line, f"{whole!r} of {value:g}", "a fraction between 0 and 1, as lm-eval has them")
         note = f"imported from {os.path.basename(self.shown)}"
         return Entry(
             model=self.model,
             value=value,
-            value_key="accuracy" if counted else name,
+            value_key=PLAIN_KEY if counted else name,
             metric=None if counted else name,
             spec={"extra_acc_spec": whole} if several else {},
             num_samples=self.samples,

@@ -157,7 +157,7 @@ def recorded_values(
         return None
     past = outcomes.to_items(recorded)
     metric = metric_of(name, past)
-    if isinstance(metric, RepeatsMetric) or not metric.mean_of_items:
+    if not metric.averages_items:
         return None
     up = up_of(metric, higher_is_better)
     runs = _by_run(past, metric, up, {})
@@ -172,12 +172,12 @@ def mean_metric(name: str) -> Metric | None:
         metric = parse(name)
     except SteelyardError:
         return usual({"score"})[0]
-    return None if isinstance(metric, RepeatsMetric) or not metric.mean_of_items else metric
+    return metric if metric.averages_items else None
 
 
 def up_of(metric: Metric, higher_is_better: bool) -> float:
     """What turns an item's number so that up is good. Of labels it is right or wrong, whatever the metric counts."""
-    good = metric.higher_is_better or metric.family == "table"
+    good = metric.higher_is_better or metric.of_labels
     return 1.0 if good == (higher_is_better == metric.higher_is_better) else -1.0
 
 

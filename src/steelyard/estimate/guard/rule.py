@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.late_dataclass import dataclass
-from steelyard.metrics.catalogue import find, is_share, parse
+from steelyard.metrics.catalogue import LOSSES_ELSEWHERE, find, is_share, parse
 from steelyard.options.measure import settle
 from steelyard.options.option import (
     LIMITS,
@@ -197,8 +197,6 @@ def unit_of(scale: str | None, within: bool) -> float:
 SCALES = ("percent", "fraction", "raw")
 TARGETS = ("items", "runs")
 ALPHA, BETA = 0.05, 0.2
-# Names that evaluation suites use for losses; the catalogue knows its own.
-LOWER_IS_BETTER = {"wer", "cer", "ter", "perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte", "loss", "edit_distance"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,14 +377,21 @@ def _one_of(name: str, value: Any, words: tuple[str, ...]) -> str | None:
     return None if value is None else str(value)
 
 
+def direction(name: str) -> bool | None:
+    """Whether up is good by the name of a metric, of the catalogue or of a loss elsewhere in any case; None where nobody knows it.
+
+    >>> direction("f1"), direction("perplexity"), direction("WER"), direction("reward")
+    (True, False, False, None)
+    """
+    if name.lower() in LOSSES_ELSEWHERE:
+        return False
+    metric = find(name) or find(name.lower())
+    return None if metric is None else metric.higher_is_better
+
+
 def is_better_higher(metric: str) -> bool:
     """Whether up is good: by the catalogue, else by the names of known losses."""
-    if metric.lower() in LOWER_IS_BETTER:
-        return False
-    try:
-        return parse(metric).higher_is_better
-    except SteelyardError:
-        return True
+    return direction(metric) is not False
 
 
 def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: Warnings) -> tuple[str, str] | None:

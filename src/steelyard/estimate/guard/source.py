@@ -160,7 +160,7 @@ def _warn_of_edited_value(found: Verdict, entry: Entry, warnings: Warnings) -> N
         warnings.add(f"{given}: the items decide")
 
 
-def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: Warnings) -> SystemItems:
+def read_run(source: Any, columns: Mapping[str, Any], metric: str | None, warnings: Warnings) -> SystemItems:
     """The items of a run and its name."""
     given = {role: column for role, column in columns.items() if column is not None}
     if "ratio" in given:
@@ -168,14 +168,15 @@ def read_run(source: Any, columns: Mapping[str, Any], metric: str, warnings: War
     opened = source if isinstance(source, Source) else open_source(source, columns=given)
     warnings.extend(opened.warnings)
     name = opened.name or (os.path.basename(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else "run")
-    return SystemItems(name, opened.items(numeric=(known := find(metric)) is not None and known.numeric), opened.log, opened)
+    known = None if metric is None else find(metric)
+    return SystemItems(name, opened.items(numeric=known is not None and known.numeric), opened.log, opened)
 
 
 def read_sliced(
     source: Any,
     columns: Mapping[str, Any],
     by: tuple[str, ...],
-    metric: str,
+    metric: str | None,
     warnings: Warnings,
     *,
     asked: bool,

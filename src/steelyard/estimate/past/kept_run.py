@@ -11,6 +11,7 @@ from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.rule import is_better_higher, settle_ratio
 from steelyard.history.entries import moments
 from steelyard.history.store import MadeRun, made_run
+from steelyard.metrics.catalogue import usual
 from steelyard.reference.changes import who
 from steelyard.reference.config import Config
 from steelyard.reference.run_notes import RunNotes, notes_of
@@ -167,7 +168,7 @@ def metric_name(result: Any) -> str:
     if isinstance(result, Evaluation) and result.verdict is not None:
         return result.verdict.metric
     measured = result.measurement if isinstance(result, Evaluation) else result
-    return "accuracy" if measured is None else measured.rows[0].metric
+    return usual({"score"}, right_or_wrong=True)[0].name if measured is None else measured.rows[0].metric
 
 
 def _hashed(scores: Mapping[str, float]) -> dict[str, float]:

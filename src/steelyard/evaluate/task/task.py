@@ -287,7 +287,7 @@ def _metric(given: str | None, scoring: Scoring) -> str:
             need="accuracy or mean",
             hint='metric = "accuracy" or "mean"',
         )
-    if (metric.right_or_wrong or metric.family == "repeats") and not scoring.right_or_wrong:
+    if (metric.right_or_wrong or metric.of_several_tries) and not scoring.right_or_wrong:
         need = "a scorer that says right or wrong"
         raise UsageError(
             f"cannot use the metric {given!r} with the scorer {scoring.name}",

@@ -18,6 +18,7 @@ from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
 from steelyard.infer.series.first_bad import credible_set
 from steelyard.locking import Lock
+from steelyard.metrics.catalogue import usual
 from steelyard.options.bisection import DELTA, IN_PYTHON, STEP, STEP_IN_PYTHON, WHOLE_RUNS
 from steelyard.options.option import RUN_KEYWORDS, check_choices, documented, number, refuse_unknown, whole
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
@@ -233,7 +234,7 @@ def _stored(
             raise UsageError(
                 f"{given[0]}= has no effect beside good_run= and bad_run=.", got=given[0], need="either of them", hint="leave it out"
             )
-        metric = said["metric"] or "accuracy"
+        metric = said["metric"] or usual({"score"}, right_or_wrong=True)[0].name
         found = [_of_file(run, columns, metric, name) for run, name in zip(runs, ("good_run", "bad_run"), strict=True)]
         own = metric_of(metric, read_run(runs[0], columns, metric, Warnings()).items).higher_is_better
         return found[0], found[1], metric, own if said["higher_is_better"] is None else said["higher_is_better"]

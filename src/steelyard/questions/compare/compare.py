@@ -316,7 +316,7 @@ def _compared(
     )
     warnings = Warnings()
     wanted = None if metric is None else parse(metric)
-    if wanted is not None and wanted.average == "each":
+    if wanted is not None and wanted.each_class:
         raise UsageError(
             f"{wanted.name} is one number per class; a comparison needs a single number.",
             got="every class at once",

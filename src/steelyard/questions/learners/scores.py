@@ -46,8 +46,8 @@ def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitSco
     if not metric.learnable:
         raise UsageError(
             f"Cannot compare learners by {metric.name}: it "
-            f"{'is one number per class' if metric.average == 'each' else 'needs other columns than truths and predictions'}.",
-            got="several numbers" if metric.average == "each" else "a metric of other columns",
+            f"{'is one number per class' if metric.each_class else 'needs other columns than truths and predictions'}.",
+            got="several numbers" if metric.each_class else "a metric of other columns",
             need="one number of truths and predictions",
             hint="accuracy, macro_f1, mcc, f1 with positive=, auc, brier; mae, rmse, r2 for numbers",
         )
@@ -57,7 +57,7 @@ def scorer_of(metric: Metric, target: Any, settings: MeasureOptions) -> SplitSco
         assert isinstance(metric, SumsMetric | RankCorrelation)
         return NumberScorer(metric, target)
     column = LabelColumn.of(target)
-    if metric.family == "table":
+    if metric.of_labels:
         return TableScorer(metric, column, settings)
     assert isinstance(metric, SumsMetric | RankingMetric)
     return LikelihoodScorer(metric, column, settings)

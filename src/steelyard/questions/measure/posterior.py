@@ -44,11 +44,11 @@ def posterior(
     if not isinstance(table, Counts):
         raise UsageError("cannot give a posterior", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
     asked = parse(metric)
-    if asked.family != "table" and not asked.scored:
+    if not asked.of_labels and not asked.scored:
         raise UsageError(
             f"There is no posterior of {metric}: it is not a metric of a table of counts.", need="a metric of a table of counts"
         )
-    if asked.average == "each":
+    if asked.each_class:
         raise UsageError(
             f"{metric} is one number per class; a posterior needs a single class.",
             got="every class",

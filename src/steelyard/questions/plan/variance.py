@@ -95,9 +95,9 @@ class ItemVariance:
         """Whether McNemar's exact power can settle the integer: right or wrong, independent items."""
         return self.kind == "discordance" and self.design_effect == 1.0
 
-    def _at_accuracy(self, p: float, name: str, unit: int) -> ItemVariance:
+    def _at_accuracy(self, p: float, unit: int) -> ItemVariance:
         sigma = unit * share_deviation(p)
-        return replace(self, value=sigma, expected=p) if name == "expected" else replace(self, value=sigma, accuracy=p)
+        return replace(self, value=sigma, accuracy=p) if self.expected is None else replace(self, value=sigma, expected=p)
 
     def others(self) -> list[tuple[str, ItemVariance]]:
         """What the spread might be instead: a sentence, and the spread."""
@@ -105,8 +105,7 @@ class ItemVariance:
         if self.kind == "sigma" and start is not None:
             unit = 100 if self.percent else 1
             near = [p for p in (start - 0.1, start + 0.1, HALF) if 0 < p < 1 and abs(p - start) > 0.01]
-            name = "expected" if self.expected is not None else "accuracy"
-            return [(f"accuracy is {p:.3g}", self._at_accuracy(p, name, unit)) for p in sorted(set(near))]
+            return [(f"accuracy is {p:.3g}", self._at_accuracy(p, unit)) for p in sorted(set(near))]
         values = {self.value * by: f"{self.kind} is {self.value * by:.4g}" for by in WHAT_IF[self.kind]}
         if self.upper is not None:
             values[self.upper] = f"{self.kind} is {self.upper:.4g}, the upper end of the pilot's 95% interval"

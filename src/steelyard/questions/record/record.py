@@ -215,7 +215,7 @@ def record(
     limits = {"theta": theta, "margin": margin, "alpha": alpha, "beta": beta, "sigma": sigma, "higher_is_better": higher_is_better}
     request = request_of({**about, **limits, "reason": reason, "protocol": protocol}, before, place)
     settings = settle(missing=missing, positive=request.positive, range=range)
-    read = [read_sliced(source, columns, slices, request.metric or "accuracy", warnings, asked=by is not None) for source in sources]
+    read = [read_sliced(source, columns, slices, request.metric, warnings, asked=by is not None) for source in sources]
     runs, slices = [run for run, _ in read], slices if all(sliced for _, sliced in read) else ()
     logs = [run.log for run in runs]
     refuse_unfinished(logs, missing)
@@ -377,7 +377,7 @@ def _measured(
     sample = Sample(together, settings, warnings, counted=False)
     quiet = replace(settings, draws=100)  # only the estimate is wanted, and nothing that is to be said of its interval
     value = _estimate(sample, metric, quiet)
-    runs_apart = [] if metric.family == "repeats" else _each_run(together)  # tries make one number together
+    runs_apart = [] if metric.of_several_tries else _each_run(together)  # tries make one number together
     by_run = tuple(_estimate(Sample(one, quiet, Warnings(), counted=False), metric, quiet) for one in runs_apart)
     return Measured(metric=metric, value=value, by_run=by_run, n=sample.n, items=together, kept=kept)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there
-from steelyard.errors import DataError, SteelyardError, UsageError
-from steelyard.estimate.guard.rule import ALPHA, LOWER_IS_BETTER
+from steelyard.errors import DataError, UsageError
+from steelyard.estimate.guard.rule import ALPHA, direction
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
-from steelyard.metrics.catalogue import is_share, parse
+from steelyard.metrics.catalogue import is_share
 from steelyard.options.option import documented, unknown_word
 from steelyard.options.references import IMPORT
 from steelyard.questions.references.changes import signature_of
@@ -104,11 +104,7 @@ def _follows(name: str, entry: Entry, place: ReferenceLocation, dialect: str) ->
         return False
     if name == "sigma":
         return is_share(metric)
-    try:
-        parse(metric)
-    except SteelyardError:
-        return metric.lower() in LOWER_IS_BETTER
-    return True
+    return direction(metric) is not None
 
 
 DIALECTS: dict[str, Callable[[str | os.PathLike[str]], Imported]] = {"trtllm": import_trtllm, "vllm": import_vllm}

@@ -119,7 +119,7 @@ def _outcomes(linted: LintedFile, entry: Entry, raw: str) -> None:
         linted.say("error", "items", f"num_samples {entry.num_samples:,}, but outcomes of {kept.n:,} items", entry)
     if entry.items_hash is not None and entry.items_hash != kept.items_hash:
         linted.say("error", "items", "the items_hash does not match the items in its file: they are different items", entry)
-    tries = (known := find(entry.metric or entry.value_key)) is not None and known.family == "repeats"  # of one run: no runs of their own
+    tries = (known := find(entry.metric or entry.value_key)) is not None and known.of_several_tries  # of one run: no runs of their own
     if entry.runs is not None and entry.runs != len(kept.runs) and not tries:
         linted.say("error", "items", f"runs {entry.runs}, but outcomes of {len(kept.runs)}", entry)
     _value(linted, entry, raw, kept)

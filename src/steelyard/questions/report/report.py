@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
+from steelyard.metrics.base import EACH
 from steelyard.metrics.catalogue import find
 from steelyard.options.option import documented
 from steelyard.options.report import OPTIONS
@@ -130,7 +131,7 @@ def read_flips(path: Path_) -> Flips:
 def densities(result: Any) -> dict[str, Curve]:
     """The densities behind Bayesian intervals: of the rows of a measurement, or of a difference of two systems."""
     if isinstance(result, Measurement):
-        rows = [row for row in result.rows if row.interval is not None and row.interval.method == "bayes" and row.average != "each"]
+        rows = [row for row in result.rows if row.interval is not None and row.interval.method == "bayes" and row.average != EACH]
         made = ((row.name, _row_posterior(result, row), row.interval) for row in rows[:MOST])
         return {name: _density(law, name, interval) for name, law, interval in made if law is not None}
     if isinstance(result, Comparison):

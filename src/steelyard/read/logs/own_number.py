@@ -108,7 +108,7 @@ def _offered(score: str, labels: set[Any]) -> list[tuple[str, str | None]]:
         metric = parse(score)
     except SteelyardError:
         return []
-    if metric.family != "table" or metric.average == "each":
+    if not metric.of_labels or metric.each_class:
         return []
     if not metric.of_class or metric.average is not None:
         return [(metric.name, None)]
