@@ -3,6 +3,9 @@
 python tests/structure.py                         the counts of this tree
 python tests/structure.py --walks                 and four commands, traced: files crossed, room changes, bounces
 python tests/structure.py --walks --source DIR    of another tree (DIR has steelyard/ in it), by the same rules
+
+The walks of 0.1.0 are those of its tree: git archive 44ff0f1 src | tar -x -C DIR, then --source DIR/src. Its options and results are no
+objects, so its counts end at the first that asks for them; the walks are printed before.
 """
 
 from __future__ import annotations
@@ -777,7 +780,14 @@ def main() -> None:
     asked.add_argument("--places", action="store_true", help="where the counted things are")
     given = asked.parse_args()
     tree = Tree(given.source.resolve())
-    for what, many in {**counts(tree), **size(tree)}.items():
+    if given.walks:
+        for name, found in walks(tree).items():
+            print(f"{name:8}", ", ".join(f"{many} {what}" for what, many in found.items()), flush=True)
+    try:
+        counted = counts(tree)
+    except subprocess.CalledProcessError as fault:
+        sys.exit(f"This tree cannot be counted: {fault.stderr.strip().splitlines()[-1]}")
+    for what, many in {**counted, **size(tree)}.items():
         print(f"{many:8,}  {what}")
     if given.places:
         print(*flags_of_one_metric(tree), sep="\n")
@@ -798,9 +808,6 @@ def main() -> None:
             *(name for name, _ in untyped_fields(tree)),
         ):
             print(place)
-    if given.walks:
-        for name, found in walks(tree).items():
-            print(f"{name:8}", ", ".join(f"{many} {what}" for what, many in found.items()))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,11 @@ from steelyard.render.page import page_of
 from steelyard.results.comparison import Test
 
 ROOT = Path(__file__).parents[1]
+
+
+def helped(*words: str) -> str:
+    """What `--help` says, on one line."""
+    return " ".join(CliRunner().invoke(steelyard, [*words, "--help"], catch_exceptions=False).stdout.split())
 
 
 @pytest.fixture
@@ -76,6 +82,7 @@ def test_a_scorer_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     answer = CliRunner().invoke(steelyard, words, catch_exceptions=False)
     assert answer.exit_code == 0
     assert '"estimate": 0.75' in answer.stdout
+    assert re.search(r"Scorers that a task can name: exact, .*\bshouted\.", helped("run"))
 
 
 def test_a_scorer_is_on_the_page(monkeypatch: pytest.MonkeyPatch, documented: Any) -> None:
@@ -107,12 +114,15 @@ def diary(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("diary")
-def test_a_log_format_is_one_object(tmp_path: Path) -> None:
+def test_a_log_format_is_one_object(tmp_path: Path, documented: Any) -> None:
     path = tmp_path / "night.json"
     path.write_text(json.dumps({"diary": [["a", 1], ["b", 0], ["c", 1], ["d", 1]]}), encoding="utf-8")
     assert sy.measure(str(path)).row.estimate == 0.75
     answer = CliRunner().invoke(steelyard, ["measure", str(path), "--format", "json"], catch_exceptions=False)
     assert json.loads(answer.stdout)["metrics"][0]["estimate"] == 0.75
+    for command in ("measure", "compare", "rank", "record", "check"):
+        assert re.search(r"Logs it reads: lm-evaluation-harness .*\bdiary\.", helped(command)), command
+    assert documented()["Logs"]["diary"] == "a `.json` diary."
 
 
 def test_the_guide_names_every_log_format() -> None:
@@ -326,6 +336,8 @@ def test_a_tier_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, d
     assert answer.exit_code == 0
     found = json.loads(answer.stdout)
     assert (found["verdict"], found["verdicts"][0]["verdict"], found["verdicts"][0]["tier"]) == ("pass", "regression", "watched")
+    for command in ("check", "run"):
+        assert "Tiers of the checks in a suite: critical, supporting, advisory, watched." in helped(command), command
     assert documented()["Tiers of a suite"]["watched"] == "looked at, never red."
 
 
@@ -366,6 +378,7 @@ def test_a_key_of_a_reference_is_one_object(tmp_path: Path) -> None:
     asked("references", "approve", "t", "m", "--reason", "looked at")
     assert "    owner: speech\n" in file.read_text(encoding="utf-8")
     assert "owner" not in asked("references", "lint")
+    assert re.search(r"Keys of a reference: num_samples, .*\bowner\.", " ".join(asked("references", "lint", "--help").split()))
     assert asked("docs") == "Team that looks after it.\n"
     with pytest.raises(sy.SourceError, match="unknown key 'owner'"):
         sy.show_reference("t", "m", directory=tmp_path / "references")

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from steelyard.questions.split.split import split
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
-    from steelyard.results.base import Result
     from steelyard.results.bisection import Bisect, BisectedCommit, JudgedCommit, TellingItem
+    from steelyard.results.catalogue import Result
     from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
     from steelyard.results.comment import PostedComment
     from steelyard.results.comparison import (
@@ -243,7 +243,7 @@ _HOME = {
     "CertifiedPreference": "results.certificate",
     "CertifiedPrecision": "results.certificate",
     "CertifiedClaim": "results.certificate",
-    "Result": "results.base",
+    "Result": "results.catalogue",
     "dry_run": "questions.run.run",
     "every_eval_ever_records": "questions.report.card",
     "google_card": "questions.report.card",

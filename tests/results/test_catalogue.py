@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import steelyard as sy
 from cases import every
 from render.html.page_samples import samples
 from steelyard.errors import DataError
@@ -55,3 +56,12 @@ def test_a_run_keeps_its_answer() -> None:
     assert run.verdict.verdict == "regression"
     assert run.models[0].measurement.n == 60
     assert run.exit_code == 1
+
+
+def test_the_class_of_all_results_reads_any_kind() -> None:
+    for name in NAMES:
+        plain = samples()[name].to_dict()
+        assert sy.Result.from_dict(plain) == samples()[name]
+        assert type(sy.Result.from_dict(plain)) is type(samples()[name])
+    with pytest.raises(DataError, match="an object without a kind"):
+        sy.Result.from_dict({})

@@ -16,6 +16,8 @@ from steelyard.options.certify import OPTIONS
 if TYPE_CHECKING:
     from steelyard.results.certificate import Certificate
 
+QUICK = "quick grid; --full tries many more settings (about half an hour on two cores) and can be interrupted and resumed"
+
 
 @verb_command(OPTIONS)
 def certify(given: Given) -> None:
@@ -33,13 +35,13 @@ def certify(given: Given) -> None:
       steelyard certify --only 'a proportion: *' --format json
       steelyard certify --full -o certificate.md --csv certificate.csv
     """
-    from steelyard.proof.certify import LONG, STATE
+    from steelyard.proof.certify import STATE
     from steelyard.proof.certify import certify as ask
 
     quick, quiet, state = given["quick"], given["quiet"], given["state"]
     state = Path(STATE) if state is None and not quick else state
     if quick and not quiet and not given["only"]:
-        click.echo(LONG, err=True)
+        click.echo(QUICK, err=True)
     told = _ProgressLine(quiet)
     try:
         asked = {"jobs": os.cpu_count() or 1, **given.keywords(), "state": state}

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, Given, refuse_given, verb_command
+from steelyard.cli.command import INPUT, LOGS, SUITE_TIERS, Given, refuse_given, verb_command
 from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere
 from steelyard.errors import UsageError
 from steelyard.options.check import OPTIONS
 
 
-@verb_command(OPTIONS, answers="guards")
+@verb_command(OPTIONS, answers="guards", catalogues=(LOGS, SUITE_TIERS))
 @click.argument("source", type=INPUT, required=False)
 def check(source: str | None, given: Given) -> None:
     """Has a run become worse than the reference on record?

@@ -26,7 +26,7 @@ from click.types import StringParamType
 from steelyard.did_you_mean import nearest
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.late_pattern import late_pattern
-from steelyard.options.option import Option, refuse_choice, typed_text, unknown_word
+from steelyard.options.option import Option, names_in, refuse_choice, typed_text, unknown_word
 from steelyard.redaction import redact
 
 if TYPE_CHECKING:
@@ -67,7 +67,21 @@ OUTPUT_DIRECTORY = OutputDirectory(file_okay=False)
 
 
 class Command(click.Command):
-    """A command of ours: `@command()` instead of `@click.command()`."""
+    """A command of ours: `@command()` instead of `@click.command()`.
+
+    catalogues: what can be named in the files that it reads, listed at the end of its help: (what they are, "module:NAME").
+    """
+
+    catalogues: tuple[tuple[str, str], ...] = ()
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from textwrap import fill
+
+        super().format_epilog(ctx, formatter)
+        for what, registry in self.catalogues:
+            formatter.write_paragraph()
+            said = f"{what}: {', '.join(names_in(registry))}."
+            formatter.write(fill(said, formatter.width, break_on_hyphens=False) + "\n")  # a name is typed as it stands
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
@@ -353,6 +367,10 @@ def command(*words: Any, **facts: Any) -> Callable[[Callable[..., Any]], Command
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 RECORD_FORMAT = "every-eval-ever"
+LOGS = ("Logs it reads", "steelyard.read.logs.found:tools")
+SCORERS = ("Scorers that a task can name", "steelyard.evaluate.scorers.catalogue:SCORERS")
+SUITE_TIERS = ("Tiers of the checks in a suite", "steelyard.reference.config:TIERS")
+REFERENCE_KEYS = ("Keys of a reference", "steelyard.reference.entry:described_keys")
 PATIENCE = 1.0  # seconds of reading before it is told how far it is
 
 
@@ -376,12 +394,14 @@ def verb_command(
     output: bool = True,
     group: Group | None = None,
     kind: type[Command] | None = None,
+    catalogues: tuple[tuple[str, str], ...] = (),
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
     answers: any, plans or guards, by which --format offers what they can be written in, and formats beside those; with -o unless
     `output` is False (if that means something else to the command). None: no --format, --no-color, --quiet and --debug. short_help: in
-    the list of a group that has no sentences of its own. kind: the class, for a command that has others below it.
+    the list of a group that has no sentences of its own. kind: the class, for a command that has others below it. catalogues: at the end
+    of its help, see Command.
     """
 
     def made(function: Callable[..., None]) -> click.Command:
@@ -398,6 +418,8 @@ def verb_command(
         if kind is not None:
             both = click.command(name, cls=kind, short_help=short_help, invoke_without_command=True, subcommand_metavar="[COMMAND]")
         found: click.Command = make(name, short_help=short_help)(called) if kind is None else both(called)
+        if isinstance(found, Command):
+            found.catalogues = catalogues
         found.params.sort(key=lambda param: isinstance(param, click.Option))  # arguments first, as they are decorated last
         return found
 

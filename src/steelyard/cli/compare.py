@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, Given, fraction, reading_progress, refuse_given, verb_command
+from steelyard.cli.command import INPUT, LOGS, Given, fraction, reading_progress, refuse_given, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.compare import BARE, OF_TABLES, OPTIONS
 
 
-@verb_command(OPTIONS)
+@verb_command(OPTIONS, catalogues=(LOGS,))
 @click.argument("sources", type=INPUT, nargs=-1)
 def compare(sources: tuple[str, ...], given: Given) -> None:
     """Is the candidate better than the baseline? The difference is always candidate minus baseline.

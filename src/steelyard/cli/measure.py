@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import INPUT, RECORD_FORMAT, Given, fraction, pairs_given, reading_progress, verb_command
+from steelyard.cli.command import INPUT, LOGS, RECORD_FORMAT, Given, fraction, pairs_given, reading_progress, verb_command
 from steelyard.errors import UsageError
 from steelyard.options.measure import OPTIONS
 from steelyard.outputs import refuse_overwriting
 
 
-@verb_command(OPTIONS, beside=(RECORD_FORMAT,))
+@verb_command(OPTIONS, beside=(RECORD_FORMAT,), catalogues=(LOGS,))
 @click.argument("source", type=INPUT, required=False)
 def measure(source: str | None, given: Given) -> None:
     """How good is a model, and how sure are we?

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.command import INPUT, Given, reading_progress, verb_command
+from steelyard.cli.command import INPUT, LOGS, Given, reading_progress, verb_command
 from steelyard.cli.compare import write_answer
 from steelyard.options.rank import OPTIONS
 
 
-@verb_command(OPTIONS)
+@verb_command(OPTIONS, catalogues=(LOGS,))
 @click.argument("sources", type=INPUT, nargs=-1, required=True)
 def rank(sources: tuple[str, ...], given: Given) -> None:
     """Rank three or more systems: tiers of systems that cannot be told apart, and a comparison of every pair.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.command import INPUT, Given, verb_command
+from steelyard.cli.command import INPUT, LOGS, Given, verb_command
 from steelyard.cli.history import about_run, keep_in_history, refuse_nowhere
 from steelyard.options.record import OPTIONS
 
 
-@verb_command(OPTIONS)
+@verb_command(OPTIONS, catalogues=(LOGS,))
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="SOURCE...")
 def record(sources: tuple[str, ...], given: Given) -> None:
     """Record one or several runs of a model as the reference for a task.

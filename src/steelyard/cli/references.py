@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.command import Given, Group, verb_command
+from steelyard.cli.command import REFERENCE_KEYS, Given, Group, verb_command
 from steelyard.options.references import APPROVE, HISTORY, IMPORT, LINT, LIST, REMOVE, RENAME, SHOW
 
 
@@ -55,7 +55,7 @@ def show(task: str, model: str, given: Given) -> None:
     given.answer(show_reference(task, model, **given.keywords()))
 
 
-@verb_command(LINT, short_help="find mistakes in the references", group=references)
+@verb_command(LINT, short_help="find mistakes in the references", group=references, catalogues=(REFERENCE_KEYS,))
 @click.argument("task", required=False)
 def lint(task: str | None, given: Given) -> None:
     """Find mistakes in the references: errors, warnings and notes, each with its file and line.

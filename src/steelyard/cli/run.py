@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.command import INPUT, Given, refuse_given, verb_command
+from steelyard.cli.command import INPUT, SCORERS, SUITE_TIERS, Given, refuse_given, verb_command
 from steelyard.cli.history import keep_in_history, refuse_nowhere
 from steelyard.errors import UsageError
 from steelyard.options.run import OPTIONS, refuse_answers_without_rows
@@ -16,7 +16,7 @@ OF_DECIDED_SUITES = ("until", "stop", "max_calls", "max_cost")
 OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run around it
 
 
-@verb_command(OPTIONS, answers="guards", output=False)
+@verb_command(OPTIONS, answers="guards", output=False, catalogues=(SCORERS, SUITE_TIERS))
 @click.argument("task", type=INPUT, required=False)
 def run(task: str | None, given: Given) -> None:
     """Evaluate a model on a task, and stop as soon as the question is decided.

@@ -80,7 +80,7 @@ class Option:
     @property
     def names(self) -> tuple[str, ...]:
         """What may be given, where that is a choice."""
-        return _names_in(self.registry) if self.registry else self.choices
+        return names_in(self.registry) if self.registry else self.choices
 
     def _catalogue(self) -> Mapping[str, Iterable[str]]:
         """What may be given, by what it is for; most have one list for everything."""
@@ -134,7 +134,8 @@ def _read(registry: str) -> Mapping[str, Iterable[str]]:
     return listed if callable(found) and isinstance(listed, Mapping) else {"": listed}
 
 
-def _names_in(registry: str) -> tuple[str, ...]:
+def names_in(registry: str) -> tuple[str, ...]:
+    """The names of a catalogue, each once."""
     return tuple(dict.fromkeys(name for names in _read(registry).values() for name in names))
 
 
@@ -778,7 +779,7 @@ def refuse_choice(option: Option, value: Any, name: str = "") -> None:
         return
     if isinstance(value, str) and option.registry:
         for registry, (what, verb, parameter) in BELONGS.items():
-            if value in _names_in(registry):
+            if value in names_in(registry):
                 used = f"use it with {verb}" if parameter == option.name else f"{verb} takes it as its {parameter}"
                 raise UsageError(f"{value} is {what}; {used}.", got=repr(value), need=f"one of {', '.join(words)}")
     raise unknown_word(name or option.name, value, words, option.noun or option.name.replace("_", " "))

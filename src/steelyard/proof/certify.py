@@ -19,7 +19,6 @@ from steelyard.results import signature
 from steelyard.results.certificate import NOT_OFFERED, UP_IS_BAD, Certificate, CertifiedClaim
 
 STATE = "steelyard-certify.state"  # what the full grid is resumed from, unless another file is named
-LONG = "quick grid; --full tries many more settings (about half an hour on two cores) and can be interrupted and resumed"
 
 
 @documented(OPTIONS, "a Certificate")

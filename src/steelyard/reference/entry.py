@@ -103,6 +103,11 @@ class Entry:
         return {each.name: each.metadata["reads"] for one in kinds for each in fields(cls) if each.metadata.get("kind") == one}
 
 
+def described_keys() -> list[str]:
+    """What an entry may say beside spec and value."""
+    return list(Entry.declared_keys())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDefaults:
     """What a task says about all its entries: `[tasks.NAME]` of steelyard.toml. None is "not said"."""

@@ -22,9 +22,11 @@ from steelyard.results import (  # noqa: F401 - each adds its kinds
     split,
     verdict,
 )
-from steelyard.results.base import KINDS, Result
+from steelyard.results.base import KINDS, reads_any_kind
+from steelyard.results.base import Result as Result  # the package offers it from here, so that it knows every kind
 
 
+@reads_any_kind
 def result_of(plain: Any) -> Result:
     """The result that `to_dict` made plain. What is no result of ours, or of a newer schema, is refused with its reason."""
     if not isinstance(plain, Mapping):

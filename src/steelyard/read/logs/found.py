@@ -99,6 +99,11 @@ FORMATS: list[LogFormat] = [
 ]
 
 
+def tools() -> list[str]:
+    """The tools whose logs can be read."""
+    return [form.tool for form in FORMATS]
+
+
 HEAD = 1 << 16
 _ZIP, _PARQUET = b"PK\x03\x04", b"PAR1"
 
