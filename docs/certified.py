@@ -297,6 +297,10 @@ def in_groups() -> Iterator[tuple[str, str, list[str]]]:
     yield page, "`studentized` covers {} or more, and with ten", [two(min(every(ratio.format("studentized"))))]
     some = [two(min(every(f"{name} with positives in some of the groups: coverage of {method}"))) for name, method in SOME]
     yield page, "recall covers {} or more, AUC {} or more", some
+    bound = "{} bound of a difference of label metrics in few groups: coverage of delta"
+    lower, upper = (every(bound.format(side)) for side in ("a lower", "an upper"))
+    yield page, "groups, lower bounds of a difference cover {} or more where they are given", [two(min(lower))]
+    yield page, "Upper bounds cover {} or more, and {} where many false", [two(sorted(upper)[1]), two(min(upper))]
     areas = "a paired difference of AUCs in groups, few positives: coverage of {}"
     drop = [two(figure(areas.format(method), "positives=15 baseline=0.97 candidate=0.9")) for method in ("delong", "delong-wilson")]
     yield page, "from 0.97 to 0.9 in {} of cases, `delong-wilson` in {}", drop

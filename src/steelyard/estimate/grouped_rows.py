@@ -170,11 +170,10 @@ def enough_units(
 ) -> bool:
     """Whether there are units enough for an interval, with the warning that belongs to so many; one rule for every metric.
 
-    Of a metric of classes the answers count, too: a system that says positive in two groups only has a precision of two groups. So
-    near the limit, of the same items, a run that lost 12 of 13 positives may be left unjudged where those that lost 11 and 13 are not.
-    What groups are worth by the truths alone would not depend on the answers, but it is no better rule: of 800 runs that take
-    half of the negatives for positives, in six groups with a tenth of the items positive, it left 434 unjudged instead of 229, and the
-    lower bounds of the rest missed more often (18%, not 14%; at 5% and so few groups both do).
+    Of a metric of classes, groups are counted by the true classes of their items, each as far as one answer can change the metric
+    (`infer_sums.groups_of`); what was answered enters by slopes alone, so that more items lost rarely turn an answer into none. Counting
+    by the variance that answers show left runs in that show little where little is known: of macro F1 in six groups with all positives
+    in one, the lower bounds of those judged missed in up to 42%.
     """
     if kind in ("items", "weights"):
         return True

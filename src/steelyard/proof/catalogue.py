@@ -20,6 +20,7 @@ FAMILIES = (
     "coverage.grouped",
     "coverage.group_sizes",
     "coverage.class_in_groups",
+    "coverage.label_differences_in_groups",
     "coverage.group_designs",
     "coverage.designs",
     "coverage.ranking",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.infer.intervals.class_reach import ClassReach, class_reach
 from steelyard.infer.intervals.clusters import ClusterVariance, Groups, bell_mccaffrey_of, cluster_spread
 from steelyard.infer.normal import tail
 from steelyard.infer.resampling import bootstrap
@@ -39,8 +40,9 @@ def student(p: float, df: float) -> float:
 def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     """The linearised variance over units, and its degrees of freedom: G/(G-1) sum_g u_g^2 with G - 1 for G units of one size.
 
-    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`; items of different weights have one
-    degree of freedom less than the equal items that they are worth (Kish1965).
+    Units of different sizes have the variance and the degrees of freedom of `cluster_spread`, and of a metric of classes in few groups
+    that of one item more (`ClassReach.unseen`); items of different weights have one degree of freedom less than the equal items that
+    they are worth (Kish1965).
     Undefined: fewer than two units. Reference: CameronMiller2015, equation 11; BellMcCaffrey2002; Miller2024, section 2.2.
 
     >>> rows = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
@@ -66,6 +68,8 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
     squares = None if single is None else float(single @ single)
     if statistic.classes and np.any(u) and (found := class_groups(sums, gradient, statistic.classes)) is not None:
         variance, df = cluster_spread(u, found.sizes, squares=squares, answers=sums.answers, leverage=found.leverage)
+        if (items := class_reach(sums, gradient, statistic.classes)) is not None:
+            variance += items.unseen(min(_plain(sums).effective, items.worth))
         return ClusterVariance(variance, min(df, found.df))
     effects, sizes = (np.repeat(x, sums.count) for x in (u, sums.sizes))
     return cluster_spread(effects, sizes, squares=squares, answers=sums.answers)
@@ -74,9 +78,11 @@ def spread(sums: Sums, statistic: SumStatistic) -> ClusterVariance:
 def groups_of(sums: Sums, statistic: SumStatistic) -> Groups:
     """The groups as the statistic sees them: by their items, or class by class for a metric of classes.
 
+    Classes are the true ones, by `class_reach`. A metric that is divided by predictions alone, as precision is, has the classes that were
+    predicted: a system that says positive in two groups only has a precision of two groups.
     Reference: CarterSchnepelSteigerwald2017; Satterthwaite1946.
     """
-    plain = Groups.of(np.ones(sums.n) if sums.sizes is None else np.repeat(sums.sizes, sums.count))
+    plain = _plain(sums)
     if not statistic.classes or plain.too_few:
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,10 +90,18 @@ def groups_of(sums: Sums, statistic: SumStatistic) -> Groups:
     beyond_hits = gradient.reshape(-1, 3 * statistic.classes + 1)[:, statistic.classes :]
     if not np.isfinite(gradient).all() or not np.any(beyond_hits):  # without a single hit no class counts for more than another
         return plain
-    found = class_groups(sums, gradient, statistic.classes)
+    found: ClassGroups | ClassReach | None
+    if np.any(beyond_hits[:, : statistic.classes]) or np.any(beyond_hits[:, -1]):
+        found = class_reach(sums, gradient, statistic.classes)
+    else:
+        found = class_groups(sums, gradient, statistic.classes)
     if found is None:
         return plain
     return Groups(found.sizes[found.sizes > 0], min(plain.effective, found.worth))
+
+
+def _plain(sums: Sums) -> Groups:
+    return Groups.of(np.ones(sums.n) if sums.sizes is None else np.repeat(sums.sizes, sums.count))
 
 
 def standard_error(sums: Sums, statistic: SumStatistic) -> float:
