@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from cases import every
 from oracles import cells_of
 from steelyard.items import Items, Labels
 from steelyard.tally import design as missing_module
@@ -38,6 +39,22 @@ def named(counts: sy.Counts) -> Counter[tuple[str, str]]:
 
 
 # ---- counting ------------------------------------------------------------------------------------------------------------
+
+
+@every("width", [9, 10, 600])
+def test_few_rows_that_meet_many_cells_are_sorted_and_say_the_same(width: int) -> None:
+    """Rows enough for a table of all cells, and too few: 10 x 10 cells are counted for any number of rows."""
+    rng = np.random.default_rng(width)
+    names = tuple(f"n{i}" for i in range(width))
+    for n in (1, 7, 300):
+        cells = rng.integers(0, width, (2, n)).tolist()
+        count = rng.integers(1, 4, n)
+        truth, prediction = (labels_of(each, np.int16, base=5, names=names) for each in cells)
+        pairs = list(zip(texts(truth), texts(prediction), strict=True))
+        assert named(count_labels(truth, prediction)) == Counter(pairs)
+        assert named(count_labels(truth, prediction, count=count)) == Counter(
+            [pair for pair, k in zip(pairs, count, strict=True) for _ in range(k)]
+        )
 
 
 @given(rows=codes, kind=st.sampled_from(TYPES), base=st.integers(0, 100), other=st.integers(0, 9), chunk=st.sampled_from([1, 7, 65_536]))

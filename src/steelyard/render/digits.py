@@ -61,6 +61,8 @@ def steadied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: steadied(each) for key, each in value.items()}
     if type(value) in (list, tuple):
+        if _AS_THEY_ARE.issuperset(map(type, value)):  # a row of counts, of which a table has as many as classes
+            return value[:]
         return type(value)(map(steadied, value))
     return value
 

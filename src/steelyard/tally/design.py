@@ -115,14 +115,14 @@ def take(items: Items, rows: npt.NDArray[Any]) -> Items:
 
 
 def count_labels(truth: Labels, prediction: Labels, labels: Sequence[str] | None = None, count: IntArray | None = None) -> Counts:
-    """The table of two label columns in one pass of `bincount`, chunk by chunk; `count` repeats rows.
+    """The table of two label columns: in one pass of `bincount`, chunk by chunk, unless few rows meet many cells; `count` repeats rows.
 
     >>> a = Labels(np.array([1, 2, 5, 5]), ("1", "2", "3", "4", "5"), base=1)
     >>> count_labels(a, a).labels
     ('1', '2', '5')
     """
     width = len(prediction.names)
-    if width * len(truth.names) <= 4_000_000:
+    if width * len(truth.names) <= min(4_000_000, 256 + 100 * len(truth.raw)):  # else few rows are sorted
         joint = _joint_table(truth, prediction, width, count)
         occupied = np.flatnonzero(joint)
         number = joint[occupied]
