@@ -274,8 +274,8 @@ def flags_of_one_metric(tree: Tree) -> list[str]:
 
 
 def shared_class_names(tree: Tree) -> dict[str, int]:
-    """Names that more than one class of the tree has."""
-    counted = Counter(node.name for module in tree.modules for node in tree.nodes(module, ast.ClassDef))
+    """Names that more than one class of the tree has; a leading underscore does not tell two apart."""
+    counted = Counter(node.name.lstrip("_") for module in tree.modules for node in tree.nodes(module, ast.ClassDef))
     return {name: times for name, times in sorted(counted.items()) if times > 1}
 
 

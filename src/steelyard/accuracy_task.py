@@ -129,7 +129,7 @@ class AccuracyTask:
             spec, note = self._spec(model, extra_acc_spec, spec)
             calling = {} if sampling_params is None else {"sampling_params": sampling_params}
             calling |= {"streaming": True} if streaming else {}
-            evaluation = _Evaluation(self, extra_evaluator_kwargs or {}, calling)
+            evaluation = _EvaluatorCalls(self, extra_evaluator_kwargs or {}, calling)
             if is_integration_test or os.environ.get("INTEGRATION_TEST") == "1":
                 return self._try_out(evaluation, model, spec)
             return self._guarded(guard, evaluation, model, spec, options, note)
@@ -173,7 +173,7 @@ class AccuracyTask:
         return locate(self.DATASET, self.where.get("directory"), self.where.get("config"))
 
     def _guarded(
-        self, guard: Any, evaluation: _Evaluation, model: Any, spec: Mapping[str, Any], options: Mapping[str, Any], note: str
+        self, guard: Any, evaluation: _EvaluatorCalls, model: Any, spec: Mapping[str, Any], options: Mapping[str, Any], note: str
     ) -> float:
         __tracebackhide__ = True
         place = self._place(guard)
@@ -222,7 +222,7 @@ class AccuracyTask:
         known |= {name: value for name, value in pinned.items() if name == SUBSET_SEED}  # the recorded one is what was used
         return {name: value for name, value in known.items() if name in pinned} or None
 
-    def _try_out(self, evaluation: _Evaluation, model: Any, spec: Mapping[str, Any]) -> float:
+    def _try_out(self, evaluation: _EvaluatorCalls, model: Any, spec: Mapping[str, Any]) -> float:
         """One item, to see that everything runs."""
         value = evaluation.run_one(model).value
         said = f"{self.DATASET}, {self.model_name}: one item was run as an integration test, NOTHING WAS VERIFIED"
@@ -235,7 +235,7 @@ class AccuracyTask:
         return value
 
 
-class _Evaluation:
+class _EvaluatorCalls:
     """How a task is evaluated: by its own methods, by an evaluator's two, or by an evaluator that does it all."""
 
     def __init__(self, task: AccuracyTask, more: Mapping[str, Any], calling: Mapping[str, Any]) -> None:

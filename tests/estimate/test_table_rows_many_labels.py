@@ -243,7 +243,7 @@ def test_the_posterior_of_many_classes_puts_sticks_on_empty_cells_only() -> None
     counts = sy.Counts.table({("a", "a"): 3, ("a", "c"): 1, ("b", "b"): 2, ("c", "a"): 1, ("d", "d"): 5})
     occupied = sorted({*zip(counts.truth, counts.prediction, strict=True), *((i, i) for i in range(4))})
     row, column = np.array(occupied, np.int64).T
-    made = draws._Cells(row, column, np.ones(len(row)), 4 - np.bincount(row, minlength=4), 0.1)
+    made = draws._GammaCells(row, column, np.ones(len(row)), 4 - np.bincount(row, minlength=4), 0.1)
     empty = [[c for c in range(4) if (r, c) not in occupied] for r in range(4)]
     for j in range(2):
         which = np.array([[min(j, len(places) - 1) for places in empty]])

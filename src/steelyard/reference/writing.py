@@ -152,7 +152,7 @@ def carry_out(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]
         if not planned.lines and planned.text.encode() == (old or b""):
             return said
         size, torn = mend_history(history)
-        return said + torn + _Change(place, old, planned, size, lock).done()
+        return said + torn + _WriteUnderWay(place, old, planned, size, lock).done()
 
 
 def _planned(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite]) -> tuple[bytes | None, PlannedWrite]:
@@ -164,7 +164,7 @@ def _planned(place: ReferenceLocation, plan: Callable[[TaskFile], PlannedWrite])
     raise never_rests(place.path)
 
 
-class _Change:
+class _WriteUnderWay:
     """One change on its way to the disk, under the locks of the task."""
 
     def __init__(self, place: ReferenceLocation, old: bytes | None, plan: PlannedWrite, history: int, lock: Lock) -> None:

@@ -73,13 +73,13 @@ class Conversations:
         self._bell.setblocking(False)
         self._ringing = threading.Lock()
         # Only the thread touches what follows.
-        self._active: set[_Conversation] = set()
-        self._waiting: deque[_Conversation] = deque()  # for a turn
+        self._active: set[_BegunAsk] = set()
+        self._waiting: deque[_BegunAsk] = deque()  # for a turn
         self._next_try = math.inf
-        self._resting: set[_Conversation] = set()
-        self._alarms: list[tuple[float, int, _Conversation | _Line]] = []
+        self._resting: set[_BegunAsk] = set()
+        self._alarms: list[tuple[float, int, _BegunAsk | _OpenConnection]] = []
         self._numbers = itertools.count()
-        self._idle: list[_Line] = []
+        self._idle: list[_OpenConnection] = []
         self._over: list[Over] = []
         self._wanted: queue.SimpleQueue[_Exchange | None] = queue.SimpleQueue()
         self._connecting = self._connectors = 0
@@ -159,7 +159,7 @@ class Conversations:
             if self._dismissed:
                 self._over.append((place, None, None))
                 continue
-            talk = _Conversation(place)
+            talk = _BegunAsk(place)
             self._active.add(talk)
             try:
                 talk.steps = self._steps(place[1])
@@ -168,7 +168,7 @@ class Conversations:
                 continue
             self.go_on(talk, None)
 
-    def go_on(self, talk: _Conversation, found: int | Reply | BaseException | None) -> None:
+    def go_on(self, talk: _BegunAsk, found: int | Reply | BaseException | None) -> None:
         """Hand over what was waited for, and take in what is waited for next."""
         self._next_try = 0.0  # a place may have become free
         try:
@@ -186,7 +186,7 @@ class Conversations:
                 self._resting.add(talk)
                 self._alarm(self._clock() + wanted, talk)
 
-    def _finish(self, talk: _Conversation, answer: Answer | None, fault: BaseException | None) -> None:
+    def _finish(self, talk: _BegunAsk, answer: Answer | None, fault: BaseException | None) -> None:
         self._active.discard(talk)
         self._over.append((talk.place, answer, fault))
 
@@ -227,7 +227,7 @@ class Conversations:
             self._resting.discard(talk)
             self.go_on(talk, RunEnded())
 
-    def _alarm(self, when: float, who: _Conversation | _Line) -> None:
+    def _alarm(self, when: float, who: _BegunAsk | _OpenConnection) -> None:
         heapq.heappush(self._alarms, (when, next(self._numbers), who))
 
     def _until_alarm(self) -> float | None:
@@ -238,7 +238,7 @@ class Conversations:
         now = self._clock()
         while self._alarms and self._alarms[0][0] <= now:
             who = heapq.heappop(self._alarms)[2]
-            if isinstance(who, _Line):
+            if isinstance(who, _OpenConnection):
                 who.overdue(now)
             elif who in self._resting:
                 self._resting.discard(who)
@@ -246,7 +246,7 @@ class Conversations:
 
     # ---- connections -------------------------------------------------------------------------------------------------
 
-    def _send(self, talk: _Conversation, body: bytes) -> None:
+    def _send(self, talk: _BegunAsk, body: bytes) -> None:
         until = self._clock() + self._client.timeouts.total
         if not self._head:
             try:
@@ -280,15 +280,15 @@ class Conversations:
             self._made.append((exchange, found))
             self._wake()
 
-    def _line(self, pooled: PooledConnection) -> _Line:
+    def _line(self, pooled: PooledConnection) -> _OpenConnection:
         sock = pooled.connection.sock
         sock.setblocking(False)
-        line = _Line(self, pooled, sock)
+        line = _OpenConnection(self, pooled, sock)
         self._selector.register(sock, selectors.EVENT_READ, line)
         return line
 
 
-class _Conversation:
+class _BegunAsk:
     """One ask that was begun."""
 
     __slots__ = ("place", "steps")
@@ -303,7 +303,7 @@ class _Exchange:
 
     __slots__ = ("kept", "owner", "reader", "request", "silent_since", "talk", "until")
 
-    def __init__(self, owner: Conversations, talk: _Conversation, request: bytes, until: float) -> None:
+    def __init__(self, owner: Conversations, talk: _BegunAsk, request: bytes, until: float) -> None:
         self.owner, self.talk, self.request, self.until = owner, talk, request, until
         self.kept, self.silent_since = False, 0.0
         self.reader = ResponseReader(owner._client.limit)
@@ -314,7 +314,7 @@ class _Exchange:
         else:
             self.begin(self.owner._line(found), kept=False)
 
-    def begin(self, line: _Line, *, kept: bool) -> None:
+    def begin(self, line: _OpenConnection, *, kept: bool) -> None:
         self.kept = kept
         line.begin(self)
 
@@ -328,7 +328,7 @@ class _Exchange:
             self.owner.go_on(self.talk, fault)
 
 
-class _Line:
+class _OpenConnection:
     """An open connection, with the exchange that is going on over it, if any."""
 
     __slots__ = ("exchange", "has_alarm", "open", "owner", "pooled", "sock", "unsent")

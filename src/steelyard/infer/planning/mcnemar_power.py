@@ -289,7 +289,7 @@ def _by_formula(n: IntArray, discordance: float, healthy: bool, z_alpha: float, 
     return theta
 
 
-class _Counts(NamedTuple):
+class _DiscordantCounts(NamedTuple):
     """Of several n, one after the other: how many items may disagree, their chances, the critical losses; and how many belong to each n."""
 
     d: IntArray
@@ -297,21 +297,21 @@ class _Counts(NamedTuple):
     critical: IntArray
     lengths: IntArray
 
-    def of(self, kept: npt.NDArray[np.bool_]) -> _Counts:
+    def of(self, kept: npt.NDArray[np.bool_]) -> _DiscordantCounts:
         cells = np.repeat(kept, self.lengths)
-        return _Counts(self.d[cells], self.weights[cells], self.critical[cells], self.lengths[kept])
+        return _DiscordantCounts(self.d[cells], self.weights[cells], self.critical[cells], self.lengths[kept])
 
 
-def _disagreeing(n: IntArray, psi: FloatArray, alpha: float, test: str, alternative: str) -> _Counts:
+def _disagreeing(n: IntArray, psi: FloatArray, alpha: float, test: str, alternative: str) -> _DiscordantCounts:
     d, weights, starts = binomial_stretches(n, psi)
     low, high = int(d.min()), int(d.max())
     table = np.arange(low, high + 1) if high - low < d.size else d  # what several stretches share is looked up once
     k = critical_losses(table, alpha, test, alternative)
-    return _Counts(d, weights, k if table is d else k[d - low], np.diff([*starts.tolist(), d.size]))
+    return _DiscordantCounts(d, weights, k if table is d else k[d - low], np.diff([*starts.tolist(), d.size]))
 
 
 def _power_and_slope(
-    counts: _Counts, n: IntArray, discordance: float, theta: FloatArray, alternative: str, healthy: bool
+    counts: _DiscordantCounts, n: IntArray, discordance: float, theta: FloatArray, alternative: str, healthy: bool
 ) -> tuple[FloatArray, FloatArray]:
     """The power of each n to find its theta, and how fast it rises with theta."""
     d, weights, k, lengths = counts

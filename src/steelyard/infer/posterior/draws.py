@@ -102,7 +102,7 @@ class SampledPosterior(Posterior):
         return self._error
 
 
-class _Cells(NamedTuple):
+class _GammaCells(NamedTuple):
     """The Gamma cells in row order, and the prior mass of the empty cells that are not drawn one by one."""
 
     row: IntArray
@@ -184,7 +184,7 @@ def posterior_numbers(counts: Counts, prior: float | Array) -> int:
     return len(counts.count) + k * sticks if sticks <= max(k, FEW_STICKS) else k * (k + 1)
 
 
-def _cells(counts: Counts, prior: float | Array) -> tuple[_Cells, str]:
+def _cells(counts: Counts, prior: float | Array) -> tuple[_GammaCells, str]:
     """Which Gamma variates to draw. With many cells, the empty ones off the diagonal are left to `_sprinkle`."""
     k = counts.classes
     if k < 1 or (np.ndim(prior) != 0 and np.shape(prior) != (k, k)):
@@ -211,16 +211,16 @@ def _cells(counts: Counts, prior: float | Array) -> tuple[_Cells, str]:
         row, column = np.array(places, np.int64).T
         shape = np.array([occupied[place] for place in places])
         shape += np.where(row == column, diagonal, np.where(column < k, each, 0.0))
-        return _Cells(row, column, shape, k - np.bincount(row[column < k], minlength=k), each), printed
+        return _GammaCells(row, column, shape, k - np.bincount(row[column < k], minlength=k), each), printed
     table = np.zeros((k, k + 1))
     for place, number in occupied.items():
         table[place] = number
     table[:, :k] += mass
     row, column = np.nonzero(table)
-    return _Cells(row, column, table[row, column], np.zeros(k, np.int64), 0.0), printed
+    return _GammaCells(row, column, table[row, column], np.zeros(k, np.int64), 0.0), printed
 
 
-def _chunks(cells: _Cells, classes: int, draws: int, stream: np.random.Generator) -> Iterator[Margins]:
+def _chunks(cells: _GammaCells, classes: int, draws: int, stream: np.random.Generator) -> Iterator[Margins]:
     """The margins of the drawn tables, a bounded number of variates at a time."""
     by_column = np.argsort(cells.column, kind="stable")
     first_of_row = np.searchsorted(cells.row, np.arange(classes))
@@ -236,7 +236,7 @@ def _chunks(cells: _Cells, classes: int, draws: int, stream: np.random.Generator
         yield Margins(gamma[:, diagonal], truth, prediction, truth.sum(axis=1))
 
 
-def _few(cells: _Cells) -> bool:
+def _few(cells: _GammaCells) -> bool:
     return len(cells.shape) <= len(GENERATOR) and not cells.empty.any()
 
 
@@ -260,7 +260,7 @@ def _lattice_gammas(shape: Array, draws: int, stream: np.random.Generator) -> It
         yield np.exp(np.column_stack([np.interp(column, nodes, log_gamma[a]) for column, a in zip(folded.T, shape, strict=True)]))
 
 
-def _stream_gammas(cells: _Cells, draws: int, stream: np.random.Generator) -> Iterator[Array]:
+def _stream_gammas(cells: _GammaCells, draws: int, stream: np.random.Generator) -> Iterator[Array]:
     left = math.ceil(draws / BATCHES) * BATCHES
     most = max(1, CELL_DRAWS // (len(cells.shape) + len(cells.empty) * _sticks(cells)))
     while left > 0:
@@ -273,11 +273,11 @@ def _sticks_of(mass: float) -> int:
     return math.ceil(math.log(1e-6) / math.log(mass / (1 + mass))) if mass > 0 else 0
 
 
-def _sticks(cells: _Cells) -> int:
+def _sticks(cells: _GammaCells) -> int:
     return _sticks_of(cells.each * float(cells.empty.max()))
 
 
-def _sprinkle(cells: _Cells, draws: int, stream: np.random.Generator) -> tuple[Array, Array]:
+def _sprinkle(cells: _GammaCells, draws: int, stream: np.random.Generator) -> tuple[Array, Array]:
     """Row and column sums of the empty cells, whose tiny Gamma variates are nearly all 0.
 
     m cells of shape s each are a Gamma(m s) total, spread by a Dirichlet process of mass m s over the m cells: a dozen
@@ -295,7 +295,7 @@ def _sprinkle(cells: _Cells, draws: int, stream: np.random.Generator) -> tuple[A
     return total, columns
 
 
-def _empty_column(cells: _Cells, which: npt.NDArray[Any], table_up_to: int = 4_000_000) -> npt.NDArray[Any]:
+def _empty_column(cells: _GammaCells, which: npt.NDArray[Any], table_up_to: int = 4_000_000) -> npt.NDArray[Any]:
     """The columns of empty cells, which[..., row] counting the empty cells of each row from 0.
 
     An empty cell number j lies as many columns behind j as there are occupied ones with at most j empty cells before them.

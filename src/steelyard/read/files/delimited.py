@@ -68,7 +68,7 @@ def shape_of(file: Opened) -> Shape:
     """The shape of a file, by one pass over its bytes."""
     check_text(file.plain, file.shown)
     header, delimiter = _header(file)
-    found = _Count(delimiter.encode()).over(file.plain)
+    found = _OutsideQuotes(delimiter.encode()).over(file.plain)
     lines = found.newlines if found.newlines else found.returns
     records = lines + (0 if found.ended else 1)
     mixed = bool(found.newlines) and found.returns not in (0, found.newlines)
@@ -96,7 +96,7 @@ def _header(file: Opened) -> tuple[list[str], str]:
     return header, delimiter
 
 
-class _Count:
+class _OutsideQuotes:
     """Counts of what matters outside quotes, over chunks. A doubled quote inside quotes leaves and enters: no harm."""
 
     def __init__(self, delimiter: bytes) -> None:
@@ -107,7 +107,7 @@ class _Count:
         self._tail = b""
         self._before = b""
 
-    def over(self, path: str) -> _Count:
+    def over(self, path: str) -> _OutsideQuotes:
         with open(path, "rb") as stream:
             while chunk := stream.read(_CHUNK):
                 self._add(chunk)

@@ -19,7 +19,7 @@ from steelyard.read.files.paths import Opened
 from steelyard.read.table import MemoryTable, SourceTable
 
 
-class _Refused(ValueError):
+class _NotStrictJson(ValueError):
     """Something that JSON readers accept and we do not."""
 
 
@@ -31,18 +31,18 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
-        raise _Refused(f"the key {next(key for key in keys if keys.count(key) > 1)!r} twice in one object")
+        raise _NotStrictJson(f"the key {next(key for key in keys if keys.count(key) > 1)!r} twice in one object")
     return found
 
 
 def _no_constant(text: str) -> Any:
-    raise _Refused(f"{text}, which is not JSON")
+    raise _NotStrictJson(f"{text}, which is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise _Refused(f"the number {text}, which is beyond float64")
+        raise _NotStrictJson(f"the number {text}, which is beyond float64")
     return number
 
 
@@ -52,7 +52,7 @@ def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> Sourc
         return SourceError(
             f"{file.shown!r} is nested too deeply in {where}.", got=f"values nested too deeply in {where}", need="a few levels"
         )
-    if isinstance(error, _Refused):
+    if isinstance(error, _NotStrictJson):
         hint = "write null for a missing number" if "not JSON" in str(error) else ""
         return SourceError(what, got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
     if not isinstance(error, json.JSONDecodeError):
