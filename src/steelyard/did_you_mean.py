@@ -57,6 +57,11 @@ def either(words: Sequence[str]) -> str:
     return " or ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
+def listed(names: Sequence[object], most: int = 12) -> str:
+    """Names by repr, not more than a line of them."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def refused_choice(name: str, word: str, words: Sequence[str], noun: str = "") -> tuple[str, str]:
     """What is said of a word that is none of those to choose from: the sentence and the hint. noun: what the words are names of.
 

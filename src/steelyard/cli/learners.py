@@ -135,7 +135,8 @@ def _group_column(names: tuple[str, ...], group: str | None, features: list[str]
 
 def _feature_columns(given: list[str], names: tuple[str, ...], taken: set[str | None]) -> tuple[list[str], list[str]]:
     """The given columns; else all that are not taken, without those that name the item."""
-    from steelyard.read.roles import RECOGNISED, listed
+    from steelyard.did_you_mean import listed
+    from steelyard.read.roles import RECOGNISED
 
     if clash := [name for name in given if name in taken]:
         raise UsageError(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.did_you_mean import listed
 from steelyard.errors import AmbiguityError, DataError, UsageError, in_short
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
@@ -168,7 +169,7 @@ def _test_size(n_test: Any, names: tuple[str, ...]) -> int | None:
 
 def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: bool) -> dict[str, str]:
     """role -> column: as given, else found by name; two candidates are an error, and so is none for size or score."""
-    from steelyard.read.roles import find, listed
+    from steelyard.read.roles import find
 
     known = {**RECOGNISED, "score": SCORES if higher_is_better else LOSSES}
     ignored = {role for role, name in given.items() if name == "none" and "none" not in names and role in ("seed", "n_test", "train_score")}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from steelyard.did_you_mean import did_you_mean
+from steelyard.did_you_mean import did_you_mean, listed
 from steelyard.errors import AmbiguityError, SourceError, UsageError
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
@@ -149,11 +149,6 @@ def whole_name(names: Sequence[str], asked: object) -> object:
         return asked
     ends = [name for name in names if name.endswith(f".{asked}")]
     return ends[0] if len(ends) == 1 else asked
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Names by repr, not more than a line of them."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _slices(names: Sequence[str], asked: object, roles: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from steelyard.did_you_mean import listed
 from steelyard.errors import AmbiguityError, DataError, SteelyardError, UsageError
 from steelyard.items import Items, Labels
 from steelyard.read.columns import as_column, merged
@@ -16,7 +17,7 @@ from steelyard.read.encode import Distinct, NotANumber, check_matching, check_sp
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.engines.unread import UnreadTable
-from steelyard.read.roles import NUMBER_ROLES, Assignment, listed, option
+from steelyard.read.roles import NUMBER_ROLES, Assignment, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
 from steelyard.tally.spelling import MOST, look_alike_warnings
 

@@ -184,15 +184,22 @@ def _twins(found: Sequence[Entry], file: str) -> tuple[str, ...]:
 
 def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:
     models = list(dict.fromkeys(entry.model for entry in entries))
+    return no_such_model(f"No reference for {model!r}{_inside(file)}", model, models, hint=_how_to_record(model, asked, file))
+
+
+def no_such_model(said: str, model: str, models: Sequence[str], *, hint: str) -> NoReferenceError:
+    """Nothing is recorded of a model; said: of what, as the sentence begins."""
     near = nearest_few(model, models, most=NEAREST)
     recorded = f"{len(models)} {'model' if len(models) == 1 else 'models'} recorded" if models else "no models recorded"
-    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return NoReferenceError(
-        f"No reference for {model!r}{_inside(file)} ({recorded}).{meant}",
-        got=recorded,
-        need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
-        hint=_how_to_record(model, asked, file),
-    )
+    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near and model not in models else ""
+    need = f"a recorded model{nearest_models(model, models)}"
+    return NoReferenceError(f"{said} ({recorded}).{meant}", got=recorded, need=need, hint=hint)
+
+
+def nearest_models(model: str, models: Sequence[str]) -> str:
+    """The models most like this one, as a part of a sentence; nothing if none is."""
+    near = nearest_few(model, models, most=NEAREST)
+    return f"; the nearest are {', '.join(map(repr, near))}" if near else ""
 
 
 def _no_match(held: Sequence[Agreement], model: str, asked: Mapping[str, Any], file: str) -> NoReferenceError:

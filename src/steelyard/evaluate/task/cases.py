@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from steelyard.did_you_mean import nearest, unknown_key
+from steelyard.did_you_mean import listed, nearest, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
 
@@ -104,11 +104,6 @@ def check_columns(wanted: Sequence[str], columns: Sequence[str], key: str) -> No
             need="one of them",
             hint=f"did you mean {near!r}?" if near else path,
         )
-
-
-def listed(names: Sequence[object], most: int = 12) -> str:
-    """Names by repr, not more than a line of them."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 # ---- values ------------------------------------------------------------------------------------------------------------

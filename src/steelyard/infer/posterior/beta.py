@@ -178,7 +178,16 @@ class Posterior(ABC):
         return min(candidates, key=lambda ends: ends[1] - ends[0])
 
 
-class BetaPosterior(Posterior):
+class OfBeta(Posterior):
+    """What Beta(a, b) settles: a quantity with this law, or a function of one."""
+
+    usually: ClassVar[str]  # what it is of, where nobody says
+
+    def __init__(self, a: float, b: float, *, metric: str | None = None, prior: str = "") -> None:
+        self.a, self.b, self.metric, self.prior = float(a), float(b), self.usually if metric is None else metric, prior
+
+
+class BetaPosterior(OfBeta):
     """Beta(a, b): the posterior of a proportion under a Beta prior, a = k + a0, b = n - k + b0.
 
     Formula: density x^(a-1) (1-x)^(b-1) / B(a, b); cdf the regularised incomplete beta function.
@@ -190,8 +199,7 @@ class BetaPosterior(Posterior):
     [0.77559, 0.913579]
     """
 
-    def __init__(self, a: float, b: float, *, metric: str = "accuracy", prior: str = "") -> None:
-        self.a, self.b, self.metric, self.prior = float(a), float(b), metric, prior
+    usually = "accuracy"
 
     def _cdf(self, x: Any) -> Any:
         return betainc(self.a, self.b, x)

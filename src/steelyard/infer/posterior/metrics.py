@@ -20,6 +20,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.infer.posterior.beta import (
     Array,
     BetaPosterior,
+    OfBeta,
     Posterior,
     Prior,
     beta_quantile,
@@ -151,7 +152,7 @@ def _jaccard_law(tp: int, fp: int, fn: int, prior: Prior) -> tuple[float, float,
     return tp + a, fp + fn + b, f"Beta({a:g}, {b:g})"
 
 
-class F1Posterior(Posterior):
+class F1Posterior(OfBeta):
     """F1 = 2J / (1+J) where Jaccard J ~ Beta(a, b), a = TP + lambda, b = FP + FN + 2 lambda.
 
     Formula: P(F1 <= y) = I_{y/(2-y)}(a, b); density 2^b y^(a-1) (1-y)^(b-1) (2-y)^-(a+b) / B(a, b);
@@ -167,8 +168,7 @@ class F1Posterior(Posterior):
     [0.795717, 0.950553]
     """
 
-    def __init__(self, a: float, b: float, *, metric: str = "f1", prior: str = "") -> None:
-        self.a, self.b, self.metric, self.prior = float(a), float(b), metric, prior
+    usually = "f1"
 
     def _cdf(self, x: Any) -> Any:
         return betainc(self.a, self.b, x / (2 - x))

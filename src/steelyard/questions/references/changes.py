@@ -9,10 +9,10 @@ from typing import Any
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options.option import documented
 from steelyard.options.references import APPROVE, REMOVE, RENAME
-from steelyard.questions.references.listing import Where, found_or_listed, nearest_model, shown_path, signed_spec
+from steelyard.questions.references.listing import Where, found_or_listed, shown_path, signed_spec
 from steelyard.reference.changes import Change, checked_reason, commit_of, now, who
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import ReferenceLocation, load, locate
+from steelyard.reference.lookup import ReferenceLocation, load, locate, nearest_models
 from steelyard.reference.task_file import TaskFile, renamed, with_entry, without_entry
 from steelyard.reference.writing import PlannedWrite, carry_out
 from steelyard.results import signature
@@ -78,7 +78,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
             raise UsageError(
                 f"No model {old!r} in {place.shown!r}.",
                 got=f"no such model in {place.shown!r}",
-                need=f"a recorded model{nearest_model(file, old)}",
+                need=f"a recorded model{nearest_models(old, file.models())}",
                 hint=f"steelyard references list {task}",
             )
         moved[:] = [entry for entry in file.entries if entry.model == old]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.did_you_mean import nearest_few
 from steelyard.errors import SteelyardError
 from steelyard.options.option import documented
 from steelyard.options.references import HISTORY
 from steelyard.questions.references.listing import Where, plural, shown_path, signed_spec
 from steelyard.reference.changes import TORN, Change, followed
 from steelyard.reference.entry import Entry
-from steelyard.reference.lookup import NoReferenceError, ReferenceLocation, load, locate
+from steelyard.reference.lookup import ReferenceLocation, load, locate, no_such_model
 from steelyard.reference.names import canonical_spec, history_path
 from steelyard.reference.writing import read_history, unfinished
 from steelyard.results import signature
@@ -42,15 +41,8 @@ def reference_history(
     ]
     if model is not None and not series:
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
-        near = nearest_few(model, known)
-        recorded = f"{len(known)} {plural('model', len(known))} recorded"
-        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near and model not in known else ""
-        raise NoReferenceError(
-            f"No history of {model!r}{' with this spec' if spec else ''} on {task!r} ({recorded}).{meant}",
-            got=recorded,
-            need=f"a recorded model; the nearest are {', '.join(map(repr, near))}" if near else "a recorded model",
-            hint=f"steelyard references history {task}",
-        )
+        said = f"No history of {model!r}{' with this spec' if spec else ''} on {task!r}"
+        raise no_such_model(said, model, known, hint=f"steelyard references history {task}")
     warnings += [sentence for each in series if (sentence := edited(each))]
     changes = sum(len(each.changes) for each in series)
     return ReferenceHistory(

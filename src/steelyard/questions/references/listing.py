@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.did_you_mean import nearest_few
 from steelyard.errors import DataError, SteelyardError
 from steelyard.options.option import documented
 from steelyard.options.references import LIST, SHOW
@@ -220,9 +219,3 @@ def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) ->
             hint=f"steelyard references list {place.task}",
         )
     return entry
-
-
-def nearest_model(file: TaskFile, model: str) -> str:
-    """The models most like this one, as a part of a sentence; nothing if none is."""
-    near = nearest_few(model, file.models())
-    return f"; the nearest are {', '.join(map(repr, near))}" if near else ""
