@@ -403,6 +403,17 @@ def _is_written(default: ast.expr | None) -> bool:
     )
 
 
+def helped_again(tree: Tree) -> list[str]:
+    """Options declared with a help sentence that another declaration has too: `module:line`, without the first. One object serves both."""
+    said: dict[str, list[str]] = {}
+    for module in tree.modules:
+        for node in tree.nodes(module, ast.Call) if tree.room(module) == "options" else ():
+            for word in node.keywords if _called(node) in ("Option", "replace") else ():
+                if word.arg == "help" and isinstance(word.value, ast.Constant):
+                    said.setdefault(word.value.value, []).append(f"{module}:{node.lineno}")
+    return sorted(place for places in said.values() for place in places[1:])
+
+
 def handlers_of_degenerate(tree: Tree) -> list[str]:
     """Where an interval that cannot be given is caught: `module:line`."""
     return sorted(
@@ -606,6 +617,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
         "formulas in questions/": len(formulas_in_questions(tree)),
         "defaults of options written outside their declaration": len(defaults_written_again(tree)),
+        "options declared again with the same help sentence": len(helped_again(tree)),
         "functions, classes and constants that only tests use": len(uncalled(tree)),
         "result fields without a type of their own (Mapping[str, Any])": len(untyped_fields(tree)),
         "results that write their own JSON": len(own_json(tree)),
@@ -628,6 +640,7 @@ GOALS = {
     "errors that tell Python callers to pass flags": 0,
     "formulas in questions/": 0,
     "defaults of options written outside their declaration": 0,
+    "options declared again with the same help sentence": 0,
     "functions, classes and constants that only tests use": 0,
     "result fields without a type of their own (Mapping[str, Any])": 35,  # whose keys are open: each says so in its comment
     "results that write their own JSON": 0,
@@ -801,6 +814,7 @@ def main() -> None:
         for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
             print(place)
         for place in (
+            *helped_again(tree),
             *uncalled(tree),
             *own_json(tree),
             *other_verdicts(tree),

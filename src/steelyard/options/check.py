@@ -9,23 +9,27 @@ from steelyard.options.option import (
     CONFIG,
     DIRECTORY,
     DRAWS,
+    FALSE_ALARMS,
     HISTORY,
     HISTORY_OPTIONS,
     KEEP_ANSWERS,
     LOG_PARTS,
     MISSING,
+    MODEL_ON_RECORD,
     NIGHT,
+    POSITIVE_OF_LABELS,
     RATIO,
     RUN_COLUMNS,
     SEED,
     SPEC,
+    TASK_ON_RECORD,
     UNMATCHED,
     Option,
 )
 
 OPTIONS = (
-    Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml."),
-    Option(name="model", metavar="NAME", help="Name of the model in the references."),
+    TASK_ON_RECORD,
+    MODEL_ON_RECORD,
     SPEC,
     DIRECTORY,
     Option(name="value", type=float, help="A single score instead of a run."),
@@ -37,7 +41,7 @@ OPTIONS = (
     ),
     *NIGHT,
     Option(name="metric", metavar="NAME", takes="metric", help="Metric to compare.  [default: the reference's]"),
-    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
+    POSITIVE_OF_LABELS,
     Option(name="scale", unset="the reference's", choices=("percent", "fraction", "raw"), help="Scale of value, theta, margin and sigma."),
     Option(
         name="higher_is_better",
@@ -45,7 +49,7 @@ OPTIONS = (
         switch=True,
         help="Direction of the metric.  [default: the reference's or the metric's]",
     ),
-    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"),
+    FALSE_ALARMS,
     Option(
         name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: the reference's, or 0.2]"
     ),

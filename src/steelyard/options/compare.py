@@ -11,6 +11,7 @@ from steelyard.options.option import (
     ALTERNATIVE,
     COLUMNS,
     COMPARED_CHOICES,
+    DETAILS,
     ENGINE,
     INTERVALS,
     LABELS,
@@ -116,7 +117,7 @@ OPTIONS = (
     PRIOR_SCALE,
     Option(name="flips_out", unset="not written", kind="output", help="Write all items that changed to a CSV file."),
     replace(CD_OUT, elsewhere="rank.cd_out"),
-    Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
+    DETAILS,
 )
 
 OF_TWO = ("flips", "counts", "wins", "design", "alternative", "flips_out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.options.option import CONFIG, HISTORY_OPTIONS, Option
+from steelyard.options.option import CONFIG, HISTORY_OPTIONS, UNMATCHED, Option
 
 READ = Option(
     name="history",
@@ -13,6 +13,7 @@ READ = Option(
     metavar="URL",
     help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
 )
+SERIES = Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several.")
 LIMIT = Option(name="limit", type=int, takes="whole number", default=50, help="Runs per page.")
 EXPERIMENT = Option(name="experiment", metavar="NAME", default="steelyard", help="MLflow experiment; created if it does not exist.")
 
@@ -90,7 +91,7 @@ FILE = (  # of runs that Python writes to a file
 
 SIMULATE = (
     READ,
-    Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
+    SERIES,
     Option(
         name="suite",
         kind="file",
@@ -122,7 +123,7 @@ SIMULATE = (
 )
 
 ACK = (
-    Option(name="series", unset="the only one there is", metavar="NAME", help="Series of nights, if the history has several."),
+    SERIES,
     Option(name="accept", switch=True, help="The change is intended: compare later nights with it."),
     Option(name="fixed", switch=True, help="The cause is fixed: compare later nights with those before the regression again."),
     Option(name="reason", metavar="TEXT", help="Why, in one sentence; stored in the history."),
@@ -158,13 +159,7 @@ TWO_RUNS = (
     *(option for option in OPTIONS if option.name in USED["--compare"]),
     Option(name="baseline", required=True, python_alone="an id of --compare", help="The id of a run, or its beginning."),
     Option(name="candidate", required=True, python_alone="an id of --compare", help="The id of the other."),
-    Option(
-        name="unmatched",
-        choices=("error", "drop"),
-        default="error",
-        python_alone="--compare drops none",
-        help="What to do with ids that only one run has.",
-    ),
+    replace(UNMATCHED, python_alone="--compare drops none"),
 )
 KEEP = (
     *HISTORY_OPTIONS,

@@ -10,6 +10,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.options.option import (
     COLUMNS,
     CONFIDENCE_LEVEL,
+    DETAILS,
     DRAWS,
     ENGINE,
     INTERVALS,
@@ -86,7 +87,7 @@ OPTIONS = (
         repeat=True,
         help="For --format every-eval-ever: model=DEVELOPER/NAME, evaluation=NAME, organization=NAME, relationship, dataset ... Repeat.",
     ),
-    Option(name="details", terminal="printing", switch=True, help="Also print standard errors."),
+    DETAILS,
 )
 
 BELIEVED = ("bayes", "hdi")  # ends of a posterior

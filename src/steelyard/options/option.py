@@ -233,6 +233,7 @@ ABSENT = Option(
     help="Class without cases in a macro average: skip it, or count it as 0.  [default: the average is undefined]",
 )
 POSITIVE = Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision, recall and auc.")
+POSITIVE_OF_LABELS = Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall.")
 LABELS = Option(
     name="labels",
     unset="those that occur",
@@ -267,6 +268,8 @@ ALTERNATIVE = Option(
 )
 
 # Where references and settings are.
+TASK_ON_RECORD = Option(name="task", metavar="NAME", help="Task; its references are in DIRECTORY/NAME.yaml.")
+MODEL_ON_RECORD = Option(name="model", metavar="NAME", help="Name of the model in the references.")
 SPEC = Option(
     name="spec",
     kind="pairs",
@@ -276,6 +279,15 @@ SPEC = Option(
 )
 DIRECTORY = Option(name="directory", kind="directory", help="Directory of the references.  [default: references]")
 CONFIG = Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]")
+
+FALSE_ALARMS = Option(
+    name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"
+)
+
+# How an answer is shown.
+DETAILS = Option(name="details", terminal="printing", switch=True, help="Also print standard errors.")
+OPEN = Option(name="open_", terminal="browser", flag="--open", switch=True, help="Open the page in a browser.")
+DEBUG = Option(name="debug", terminal="printing", switch=True, help="Show the traceback of an error.")
 
 # What is believed of a difference.
 PRIOR_SCALE = Option(

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import CONFIG, DIRECTORY, HISTORY, KEEP_ANSWERS, LOG_PARTS, MISSING, RATIO, RUN_COLUMNS, SPEC, Option
+from dataclasses import replace
+
+from steelyard.options.option import (
+    CONFIG,
+    DIRECTORY,
+    HISTORY,
+    KEEP_ANSWERS,
+    LOG_PARTS,
+    MISSING,
+    MODEL_ON_RECORD,
+    POSITIVE_OF_LABELS,
+    RATIO,
+    RUN_COLUMNS,
+    SPEC,
+    TASK_ON_RECORD,
+    Option,
+)
 
 OPTIONS = (
-    Option(name="task", metavar="NAME", required=True, help="Task; its references are in DIRECTORY/NAME.yaml."),
-    Option(name="model", metavar="NAME", required=True, help="Name of the model in the references."),
+    replace(TASK_ON_RECORD, required=True),
+    replace(MODEL_ON_RECORD, required=True),
     SPEC,
     DIRECTORY,
     Option(name="update", switch=True, help="Replace an existing entry; the history keeps the old value."),
@@ -17,7 +33,7 @@ OPTIONS = (
     Option(
         name="metric", metavar="NAME", takes="metric", help="Metric to record.  [default: accuracy for right or wrong, mean for scores]"
     ),
-    Option(name="positive", metavar="LABEL", takes="anything", help="Positive class of f1, precision and recall."),
+    POSITIVE_OF_LABELS,
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of the value.  [default: fraction for scores in 0..1]"),
     Option(
         name="higher_is_better",

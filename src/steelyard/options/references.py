@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import ARGUMENT, CONFIG, DIRECTORY, Option
+from dataclasses import replace
+
+from steelyard.options.option import ARGUMENT, CONFIG, DIRECTORY, MODEL_ON_RECORD, Option
 
 DIALECTS = ("trtllm", "vllm")  # of questions/references/importing.py: help must not import it
 WHERE = (
@@ -11,7 +13,7 @@ WHERE = (
 )
 TASK = Option(name="task", required=True, python_alone=ARGUMENT, help="The task.")
 ONE_TASK = Option(name="task", python_alone=ARGUMENT, help="Only this task.  [default: all]")
-MODEL = Option(name="model", required=True, python_alone=ARGUMENT, help="Name of the model in the references.")
+MODEL = replace(MODEL_ON_RECORD, metavar=None, required=True, python_alone=ARGUMENT)
 TODAY = Option(
     name="today",
     takes="date",

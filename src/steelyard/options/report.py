@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.options.option import Option
+from steelyard.options.option import DEBUG, OPEN, Option
 
 _FLAGS = "a flag for cards of `report`"
 TASK = Option(name="task", default="other", python_alone=_FLAGS, help="The Hub's name for this type of task.")
@@ -75,10 +75,10 @@ OPTIONS = (
         help="File written by `compare --flips-out`; its items are listed on the page.",
         python="File that `compare(flips_out=...)` wrote; its items are listed on the page.",
     ),
-    Option(name="open_", terminal="browser", flag="--open", switch=True, help="Open the page in a browser."),
+    OPEN,
     *CARDS,
     Option(name="quiet", terminal="printing", switch=True, help="Print only errors to stderr."),
-    Option(name="debug", terminal="printing", switch=True, help="Show the traceback of an error."),
+    DEBUG,
 )
 
 # Of the functions of Python that the flags for cards stand for.

@@ -12,6 +12,7 @@ from steelyard.options import option
 from steelyard.options.option import (
     CONFIG,
     DIRECTORY,
+    FALSE_ALARMS,
     HISTORY,
     KEEP_ANSWERS,
     NIGHT,
@@ -83,7 +84,7 @@ OPTIONS = (
     Option(name="until", metavar="WHEN", help="When to stop: decided, width=X or n=N.  [default: after all items]"),
     Option(name="theta", type=float, help="Smallest drop that matters; --until decided stops once it is found or ruled out."),
     Option(name="margin", type=float, help="Drop to tolerate.  [default: the reference's, or 0]"),
-    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"),
+    FALSE_ALARMS,
     Option(
         name="beta",
         type=float,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import Option
+from dataclasses import replace
+
+from steelyard.options.history import READ
+from steelyard.options.option import CONFIG, DEBUG, DIRECTORY, OPEN, Option
 
 PORT = 8765
 OPTIONS = (
-    Option(
-        name="history",
-        terminal="server",
-        metavar="URL",
-        help="Database to read: sqlite:///runs.db or postgresql://host/db.  [default: from steelyard.toml]",
-    ),
+    replace(READ, terminal="server", kind="", takes=""),
     Option(
         name="host",
         terminal="server",
@@ -34,8 +32,5 @@ OPTIONS = (
         metavar="NAME",
         help="Another host name for this server, e.g. of a proxy. Repeatable.",
     ),
-    Option(name="directory", terminal="server", kind="directory", help="Directory of the references.  [default: references]"),
-    Option(name="config", terminal="server", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]"),
-    Option(name="open_", terminal="server", flag="--open", switch=True, help="Open the page in a browser."),
-    Option(name="debug", terminal="server", switch=True, help="Show the traceback of an error."),
+    *(replace(option, terminal="server") for option in (DIRECTORY, CONFIG, OPEN, DEBUG)),
 )
