@@ -53,7 +53,10 @@ TOGETHER = {
     "outside": re.compile(r"outside/test_(json_shapes|pages_text)\.py|results/test_base_round_trip\.py"),
 }
 # They are begun first, then the files that take long for their number of tests, then the largest: small ones fill the gaps at the end.
-LONG = re.compile(r"/test_(\w+_)?(browser|never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory)\.py")
+LONG = re.compile(
+    r"/test_(\w+_)?(browser|never_returns|crash_points|examples_run|architecture|last_bits|example|xdist|hostile|memory"
+    r"|real_inspect|another_name)\.py"
+)
 
 
 @pytest.hookimpl(wrapper=True)
