@@ -41,6 +41,11 @@ class NearPairs:
     similarity: npt.NDArray[np.float64]
     unsure: Numbers
 
+    def most_similar(self, most: int) -> list[tuple[int, int, float]]:
+        """The texts of the second part that are most similar to one of the first, the most similar first, not more than so many."""
+        best = np.lexsort((self.second, -self.similarity))[:most]
+        return [(int(self.first[at]), int(self.second[at]), float(self.similarity[at])) for at in best]
+
 
 def near_pairs(first: Shingled, second: Shingled, threshold: float) -> NearPairs:
     """The texts of the second part that are at least so similar to one of the first, and not equal to any; of several equal texts one

@@ -1,4 +1,5 @@
-"""What of a spread is only rounding: numbers that differ by a few last bits of what they were computed from are one number."""
+"""What of a spread is only rounding: numbers that differ by a few last bits of what they were computed from are one number. And the counts
+behind a share that was rounded."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy as np
     import numpy.typing as npt
 
@@ -77,3 +80,26 @@ def deviation_of(values: FloatArray) -> float:
     (0.0, 1.0)
     """
     return math.sqrt(variance_of(values))
+
+
+def counts_between(n: int, low: Fraction, high: Fraction) -> tuple[int, int]:
+    """The fewest and the most of n items whose share lies between two; the fewest are more than the most if there are none.
+
+    >>> from fractions import Fraction
+    >>> counts_between(40, Fraction(29, 100), Fraction(31, 100)), counts_between(3, Fraction(4, 10), Fraction(6, 10))
+    ((12, 12), (2, 1))
+    """
+    return max(0, math.ceil(n * low)), min(n, math.floor(n * high))
+
+
+def count_cut_off(n: int, value: Fraction, last: Fraction) -> int | None:
+    """The fewest of n items whose share is this value when its further digits are cut off; None if no number of them has it.
+
+    last: one unit of the last digit that is left.
+
+    >>> from fractions import Fraction
+    >>> count_cut_off(3, Fraction(66, 100), Fraction(1, 100)), count_cut_off(3, Fraction(67, 100), Fraction(1, 100))
+    (2, None)
+    """
+    count = math.ceil(n * value)
+    return count if count < n * (value + last) else None

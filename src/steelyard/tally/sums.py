@@ -181,3 +181,17 @@ def tally_groups(rows: FloatArray, unit: npt.NDArray[np.integer], units: int, co
     found = sum_units(rows, unit, units)
     answers = len(rows) if count is None else int(count.sum())
     return Sums(rows=found, count=np.ones(units, np.int64), answers=answers, units="groups", sizes=found[:, 0], single=single)
+
+
+def mean_of_known(scores: FloatArray, weight: FloatArray | None) -> float:
+    """The mean of the scores that there are, each with its weight; NaN is a score that is missing.
+
+    >>> import numpy as np
+    >>> mean_of_known(np.array([1.0, np.nan, 0.0]), np.array([3.0, 2.0, 1.0]))
+    0.75
+    """
+    import numpy as np
+
+    known = ~np.isnan(scores)
+    weights = np.ones(len(scores)) if weight is None else weight
+    return float(np.average(scores[known], weights=weights[known]))

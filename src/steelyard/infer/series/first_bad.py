@@ -6,6 +6,7 @@ assumed is that one change happened: commits before it share a rate (or a mean),
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,6 +82,24 @@ def next_commit(posterior: Numbers, can_be_asked: Sequence[bool] | npt.NDArray[n
     if not len(smaller) or smaller.max() < SPLITS_AT_LEAST:
         return None
     return int(np.argmax(smaller)) + 1
+
+
+def halvings(places: int) -> int:
+    """How often a line of so many places is halved until one is left: what a search without doubts asks. No reference: a definition.
+
+    >>> halvings(1), halvings(2), halvings(100)
+    (0, 1, 7)
+    """
+    return math.ceil(math.log2(places))
+
+
+def as_at_good_end(scores: Sequence[float], good: float, bad: float) -> int:
+    """How many scores of an item are nearer to that of the good end than to that of the bad end. No reference: a convention.
+
+    >>> as_at_good_end([1.0, 0.0, 0.5], 1.0, 0.0)
+    1
+    """
+    return sum(abs(score - good) < abs(score - bad) for score in scores)
 
 
 def ranges(can_be_judged: Sequence[bool] | npt.NDArray[np.bool_]) -> list[range]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -21,6 +20,7 @@ from steelyard.render.digits import p_text
 from steelyard.results import signature
 from steelyard.results.audit import Audit, AuditedPair, AuditedScore
 from steelyard.results.measurement import Interval
+from steelyard.tally.rounding import count_cut_off, counts_between
 
 Score = float | str | Decimal
 Scores = Mapping[str, Score] | Sequence[Score] | str | os.PathLike[str]
@@ -141,7 +141,7 @@ def _in_percent(sets: Sequence[PublishedSet], scale: str | None) -> tuple[bool, 
 def _score(given: PublishedSet, name: str, text: str, level: float, *, percent: bool) -> AuditedScore:
     """The numbers of right items that round to a score, with the interval from the fewest to the most of them."""
     value, last = _read(name, text, percent=percent)
-    fewest, most = _right(given.n, value - last / 2, value + last / 2)
+    fewest, most = counts_between(given.n, value - last / 2, value + last / 2)
     there = fewest <= most
     low, high = (wilson(fewest, given.n, level)[0], wilson(most, given.n, level)[1]) if there else (None, None)
     return AuditedScore(
@@ -154,11 +154,6 @@ def _score(given: PublishedSet, name: str, text: str, level: float, *, percent: 
         most_right=most if there else None,
         interval=Interval(low=low, high=high, confidence_level=level, side="two", method="wilson") if there else None,
     )
-
-
-def _right(n: int, low: Fraction, high: Fraction) -> tuple[int, int]:
-    """The fewest and the most of n items whose share lies between two; the fewest are more than the most if there are none."""
-    return math.ceil(n * max(low, Fraction(0))), math.floor(n * min(high, Fraction(1)))
 
 
 def _read(name: str, text: str, *, percent: bool) -> tuple[Fraction, Fraction]:
@@ -177,8 +172,8 @@ def _impossible(row: AuditedScore, *, percent: bool) -> str:
     """That no number of right items rounds to a score, and which one gives it if its further digits were cut off."""
     where = f" ({row.test_set})" if row.test_set else ""
     value, last = _read(row.name, row.published, percent=percent)
-    cut = math.ceil(row.n * value)
-    if cut < row.n * (value + last):
+    cut = count_cut_off(row.n, value, last)
+    if cut is not None:
         rounded = f"no number of right items out of {row.n:,} rounds to {row.published}"
         return f"{row.name}{where}: {rounded}, but {cut:,} of {row.n:,} gives it if its further digits were cut off"
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.estimate.guard.source import metric_of, read_run, scores_by_item
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import LARGEST_PAGE, History
-from steelyard.infer.series.first_bad import credible_set
+from steelyard.infer.series.first_bad import as_at_good_end, credible_set, halvings
 from steelyard.locking import Lock
 from steelyard.metrics.catalogue import usual
 from steelyard.options.bisection import DELTA, IN_PYTHON, STEP, STEP_IN_PYTHON, WHOLE_RUNS
@@ -119,7 +118,7 @@ def bisect_step(
     if here in (good, bad):
         end = "good" if here == good else "bad"
         return JudgedCommit(commit=here, answer=end, conclusion=f"{here[:12]} is the {end} end")
-    steps = max(1, math.ceil(math.log2(max(2, where.many_between(good, bad)))))
+    steps = halvings(max(2, where.many_between(good, bad)))
     said = {
         "good_run": good_run,
         "bad_run": bad_run,
@@ -311,7 +310,7 @@ def _result(line: Sequence[GitCommit], found: SearchOutcome, ready: _PreparedSea
     suspects = [place + 1 for place in credible_set(p, 1 - options.delta)] if searched else []
     named = list(found.named) if found.named is not None else []
     shown = sorted({0, len(line) - 1, *named, *suspects[:50], *found.skipped, *(int(i) for i in np.flatnonzero(found.asked))})
-    whole_calls = len(found.items) * math.ceil(math.log2(len(line)))
+    whole_calls = len(found.items) * halvings(len(line))
     sure = float(p[[place - 1 for place in named]].sum()) if named else None
     warnings = list(found.warnings)
     if ready.ask.extra:
@@ -372,7 +371,7 @@ def _telling(found: SearchOutcome, ready: _PreparedSearch, named: Sequence[int])
             scores = ready.answers.at(place).get(id_, ())
             side = 0 if place < named[0] else 2
             if place < named[0] or place >= named[-1]:
-                counts[side] += sum(abs(score - good) < abs(score - bad) for score in scores)
+                counts[side] += as_at_good_end(scores, good, bad)
                 counts[side + 1] += len(scores)
         rows.append(TellingItem(id=id_, right_before=counts[0], asked_before=counts[1], right_after=counts[2], asked_after=counts[3]))
 

@@ -6,7 +6,6 @@ Nothing here knows git. Commits are numbers, 0 the good end and the last the bad
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,10 +15,12 @@ import numpy.typing as npt
 
 from steelyard.errors import DataError
 from steelyard.infer.series.first_bad import (
+    as_at_good_end,
     difference_error,
     fell_most,
     first_bad_posterior,
     first_bad_posterior_of_means,
+    halvings,
     next_commit,
     ranges,
     run_noise,
@@ -283,7 +284,7 @@ class _TellingItems(_Search):
 
     def most_calls(self) -> int:
         """If nobody says otherwise: what git bisect on all items would cost, or twice what a search takes that never doubts."""
-        steps = math.ceil(math.log2(self.last + 1))
+        steps = halvings(self.last + 1)
         return self.options.max_calls or max(steps * len(self.items), 2 * (len(self.telling) + steps * self.options.batch))
 
     def _in_order(self, commit: str, ids: Sequence[str]) -> list[str]:
@@ -298,8 +299,7 @@ class _TellingItems(_Search):
             return 0, 0
         for id_ in self.telling:
             scores = mine.get(id_, ())
-            good, bad = self.good[id_], self.bad[id_]
-            right += sum(abs(score - good) < abs(score - bad) for score in scores)
+            right += as_at_good_end(scores, self.good[id_], self.bad[id_])
             asked += len(scores)
         return right, asked
 

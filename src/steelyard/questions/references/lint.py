@@ -150,20 +150,16 @@ def _lowest(by_run: list[float]) -> int:
 
 def _estimates(kept: Any, metric: Metric) -> tuple[float, list[float]]:
     """The pooled value as `record` computes it, and that of each run."""
-    import numpy as np
-
     from steelyard.estimate.rows import rows_of_sample
     from steelyard.options.measure import settle
     from steelyard.reference.outcomes import to_items
     from steelyard.tally.sample import Sample
+    from steelyard.tally.sums import mean_of_known
 
     settings = settle()
     (row,) = rows_of_sample(usual({"score"}), Sample(to_items(kept), settings, Warnings(), counted=False), settings, Warnings())
     of = metric.of_right
-    weight = np.ones(kept.n) if kept.weight is None else kept.weight
-    there = [~np.isnan(run.score) for run in kept.runs]
-    means = [np.average(run.score[known], weights=weight[known]) for run, known in zip(kept.runs, there, strict=True)]
-    return of(float(row.estimate or 0.0)), [of(float(mean)) for mean in means]
+    return of(float(row.estimate or 0.0)), [of(mean_of_known(run.score, kept.weight)) for run in kept.runs]
 
 
 def _orphans(linted: LintedFile) -> None:

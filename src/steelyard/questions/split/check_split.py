@@ -24,7 +24,7 @@ from steelyard.read.table import MemoryTable, SourceTable
 from steelyard.redaction import shortened
 from steelyard.results import signature
 from steelyard.results.split import CheckedPart, PartOverlap, SharedPair, SplitCheck
-from steelyard.tally.near import NearPairs, among, different, near_pairs
+from steelyard.tally.near import among, different, near_pairs
 from steelyard.tally.shingles import CHUNK, Shingled, shingled, word_shingles
 from steelyard.tally.spelling import differ_by, plain_spellings, visible
 
@@ -275,7 +275,7 @@ def _overlap(first: _Part, second: _Part, threshold: float, words: int) -> tuple
     chosen = [
         *(("id", *_rows_of(value, first.ids, second.ids), None) for value in ([] if ids is None else ids[:LISTED])),
         *(("text", *_rows_of(v, first.texts.equal, second.texts.equal), 1.0) for v in _first_values(second.texts.equal[equal])),
-        *(("near", x, y, s) for x, y, s in _most_similar(near)),
+        *(("near", x, y, s) for x, y, s in near.most_similar(LISTED)),
         *(("group", *_rows_of(value, first.groups, second.groups), None) for value in ([] if groups is None else groups[:LISTED])),
     ]
     return overlap, _shown_pairs(first, second, chosen, words)
@@ -316,12 +316,6 @@ def _first_values(values: Hashed) -> Hashed:
 
 def _rows_of(value: Any, first: Hashed, second: Hashed) -> tuple[int, int]:
     return int(np.argmax(first == value)), int(np.argmax(second == value))
-
-
-def _most_similar(near: NearPairs) -> list[tuple[int, int, float]]:
-    """The rows of the second part that are most similar to one of the first, the most similar first."""
-    best = np.lexsort((near.second, -near.similarity))[:LISTED]
-    return [(int(near.first[at]), int(near.second[at]), float(near.similarity[at])) for at in best]
 
 
 def _shown_pairs(first: _Part, second: _Part, chosen: Sequence[tuple[str, int, int, float | None]], words: int) -> list[SharedPair]:

@@ -13,7 +13,7 @@ from steelyard.errors import DataError, SourceError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented, seed_of
 from steelyard.options.split import COMMON_OPTIONS, SPLIT_OPTIONS
-from steelyard.questions.split.assignment import Parts, by_number, by_time, checked_shares, times_of, within_strata
+from steelyard.questions.split.shares import checked_shares
 from steelyard.questions.split.writing import left_over, places_of, write_parts
 from steelyard.read.files.copying import COPIED
 from steelyard.read.files.paths import Opened
@@ -23,6 +23,7 @@ from steelyard.read.rows import table_of
 from steelyard.read.table import SourceTable
 from steelyard.results import signature
 from steelyard.results.split import DataSplit, SplitPart, SplitStratum
+from steelyard.tally.parts import Parts, by_number, by_time, times_of, within_strata
 
 FAR = 0.05  # of a share from the one that was asked for
 STRATA = 1000  # values of a stratified column; more of them are no strata
