@@ -296,7 +296,7 @@ def scale_of(rule: GuardRule, metric: Metric, runs: list[Items], entry: Entry) -
             f"A score of {_outermost(runs):.12g} does not fit a reference in scale {rule.scale}.",
             got=f"a score of {_outermost(runs):.12g}, where the reference is in scale {rule.scale}",
             need="scores in the range of those on record",
-            hint="percent and fraction may have been mixed up",
+            hint="percent and fraction may have been mixed up; if scores can lie beyond 0 and 1, record them with scale='raw'",
         )
     return rule.scale, 100.0 if rule.scale == "percent" and (within or ratio_has_percent(metric)) else 1.0
 

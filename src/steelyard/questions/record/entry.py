@@ -141,6 +141,12 @@ def scale_of(request: EntryRequest, found: Measured) -> tuple[str, float]:
     return request.scale, unit
 
 
+def scale_of_range(metric: Metric, ends: tuple[float, float] | None) -> str | None:
+    """The scale that a declared range says: where scores can lie beyond 0 and 1, those of this run may lie between them by chance."""
+    beyond = ends is not None and metric.high is None and (ends[0] < 0 or ends[1] > 1)
+    return "raw" if beyond else None
+
+
 def _refuse_above(scale: str, unit: float, found: Measured) -> None:
     """A fraction ends at 1, a percentage of scores or of right answers at 100."""
     highest = HIGHEST.get(scale)

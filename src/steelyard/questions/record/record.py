@@ -43,6 +43,7 @@ from steelyard.questions.record.entry import (
     refuse_other_metric,
     refuse_unasked,
     request_of,
+    scale_of_range,
     with_direction,
 )
 from steelyard.reference import outcomes
@@ -230,7 +231,9 @@ def record(
     request = with_direction(request, noted, about_what)
     if not notes and about_what.of_ratio:
         _warn_of_direction(about_what, request, place, warnings)
-    settings = _counting(settings, request, place, about_what, settle(range=range).range or _noted_range(notes, missing))
+    ends = settle(range=range).range or _noted_range(notes)
+    request = replace(request, scale=request.scale or scale_of_range(about_what, ends))
+    settings = _counting(settings, request, place, about_what, ends if range is not None or missing == "wrong" else None)
     found = _measured(runs, request.metric, settings, warnings, items=items, hashed=_hashed(ids, old, place), by=slices)
     entry = entry_of(request, found, place, warnings)
     _warn(found, request.deterministic, warnings)
@@ -256,9 +259,9 @@ def _noted_direction(notes: Sequence[RunNotes], metric: str | None, place: Refer
     return None if said is None else bool(said)
 
 
-def _noted_range(notes: Sequence[RunNotes], missing: str) -> tuple[float, float] | None:
-    """The range of scores by the task that ran, for what a missing one is worth."""
-    if not notes or notes[0].range is None or missing != "wrong":
+def _noted_range(notes: Sequence[RunNotes]) -> tuple[float, float] | None:
+    """The range of scores by the task that ran."""
+    if not notes or notes[0].range is None:
         return None
     return float(notes[0].range[0]), float(notes[0].range[1])
 
