@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -65,3 +66,18 @@ def test_the_class_of_all_results_reads_any_kind() -> None:
         assert type(sy.Result.from_dict(plain)) is type(samples()[name])
     with pytest.raises(DataError, match="an object without a kind"):
         sy.Result.from_dict({})
+
+
+@every(
+    ("name", "key", "value", "said"),
+    [
+        ("comparison", "warnings", [1], "1 where a text belongs"),
+        ("comparison", "signature", True, "True where a text belongs"),
+        ("comparison", "n", [], "where a number belongs"),
+        ("comparison", "n", "<script>", "'<script>' where a number belongs"),
+        ("legacy", "alpha", {}, "where a number belongs"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_before_anything_shows_it(name: str, key: str, value: Any, said: str) -> None:
+    with pytest.raises(DataError, match=re.escape(said)):
+        result_of({**samples()[name].to_dict(), key: value})

@@ -354,7 +354,7 @@ def filled(cls: type[T], plain: Mapping[str, Any], **made: Any) -> T:
             made.setdefault(name, about.classes[name](**{**about.defaults[name], **found}) if found else None)
         elif name not in made and key in plain:
             value, convert = plain[key], about.converters[name]
-            made[name] = value if value is None or convert is None else convert(value)
+            made[name] = value if convert is None or (value is None and name not in about.never_none) else convert(value)
         elif name not in made and needed:
             raise KeyError(key)
     return cls(**made)
@@ -402,6 +402,11 @@ class _Fields:
         self.cls = cls
 
     @cached_property
+    def never_none(self) -> set[str]:
+        """Texts, numbers and switches that are always there."""
+        return {name for name, kind in get_type_hints(self.cls, localns=CLASSES).items() if kind in _SIMPLE}
+
+    @cached_property
     def converters(self) -> dict[str, Callable[[Any], Any] | None]:
         """How a plain value that is not None becomes one of the field's type; None: as it is."""
         converters = {name: _converter(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
@@ -434,13 +439,25 @@ def _left_out(cls: type[Plain], each: Field[Any]) -> Any:
     return each.default if each.default_factory is MISSING else each.default_factory()
 
 
+_SIMPLE: dict[Any, str] = {str: "a text", int: "a number", float: "a number", bool: "true or false"}
+
+
+def _simple(kind: type, value: Any) -> Any:
+    """A text, a number or a switch as it is. What JSON has of another kind there was written by hand, and would fail where it is shown."""
+    if (kind is str) != isinstance(value, str) or isinstance(value, list | tuple | Mapping | None):
+        raise TypeError(f"{shortened(repr(value), 80)} where {_SIMPLE[kind]} belongs")
+    return value
+
+
 def _converter(kind: Any) -> Callable[[Any], Any] | None:
     origin, inside = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         kinds = tuple(each for each in inside if each is not NoneType)
         if len(kinds) > 1 and all(isinstance(each, type) and issubclass(each, Plain) for each in kinds):
             return lambda value: class_for(kinds, value).from_dict(value)
-        return _converter(kinds[0])
+        return None if len(kinds) > 1 and kinds[0] in _SIMPLE else _converter(kinds[0])
+    if kind in _SIMPLE:
+        return partial(_simple, kind)
     if origin is not tuple:
         made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
         return made

@@ -67,7 +67,7 @@ def test_a_word_where_a_number_should_be_names_the_file(tmp_path: Path, written:
     plain["difference"]["estimate"] = "much"
     bad = tmp_path / "odd.json"
     bad.write_text(json.dumps(plain), encoding="utf-8")
-    with pytest.raises(DataError, match=r"Cannot show '.*odd\.json'"):
+    with pytest.raises(DataError, match=r"Cannot read '.*odd\.json'.*'much' where a number belongs"):
         report(written, bad)
 
 

@@ -103,7 +103,7 @@ def guard_source(
             run, past = _without_edited(run, past, recorded, warnings)
         refuse_other_contents(run, recorded)
         names = {outcomes.hash_id(name): name for name in original.items.id.names} if recorded.hashed and original.items.id else {}
-        now = like_reference(run.items, past.items, metric)
+        now = _without_weightless(like_reference(run.items, past.items, metric))
         scale, unit = scale_of(rule, metric, [past.items, now], entry)
         _refuse_new_weights(now, past.items)
         judged = judge_items(
@@ -379,6 +379,13 @@ def _without(run: SystemItems, names: Sequence[str]) -> SystemItems:
     assert run.items.id is not None
     gone = np.append(np.isin(np.asarray(list(run.items.id.names), object), names), False)[run.items.id.codes]
     return SystemItems(run.name, take(run.items, ~gone), run.log, run.source)
+
+
+def _without_weightless(items: Items) -> Items:
+    """Items of weight 0 are left out, as `record` leaves them out."""
+    if items.weight is None or bool((items.weight != 0).all()):
+        return items
+    return take(items, items.weight != 0)
 
 
 def _refuse_new_weights(run: Items, past: Items) -> None:
