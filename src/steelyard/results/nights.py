@@ -30,7 +30,8 @@ class NightAlarm(ResultPart):
     """A night on which the evidence crossed the line.
 
     verdict: regression, or changed (worse on these very items; not shown for new ones). since, since_time: the first night of the
-    change. named: tasks that are shown to be worse for new items. fell: "task: item" that fell most.
+    change. named: tasks that are shown to be worse for new items. fell: "task: item" that fell most. confirmed: the later night on which
+    what had only changed was shown to be worse for new items, if it was; verdict, named and fell are those of that night.
     """
 
     night: str
@@ -41,6 +42,7 @@ class NightAlarm(ResultPart):
     since_time: str | None = None
     named: tuple[str, ...] = ()
     fell: tuple[str, ...] = ()
+    confirmed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

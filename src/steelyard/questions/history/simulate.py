@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from steelyard.history.nights import ACCEPTED, FIXED
 from steelyard.history.overview import MOST, SeriesLine, series_page
 from steelyard.history.store import History
 from steelyard.infer.nights.detector import alarm_line
-from steelyard.infer.nights.watch import ASK_AGAIN
+from steelyard.infer.nights.watch import ASK_AGAIN, NightDecision
 from steelyard.options.history import SIMULATE
 from steelyard.options.option import documented, is_list, number, whole
 from steelyard.reference.config import TIERS, Config, find_config
@@ -251,21 +251,29 @@ def _outcome(found: Replayed, budget: float, year: float, most: int | None, *, a
         as_judged=as_judged,
         red_nights=sum(decision.unacknowledged for _, decision in both),
         evidence=tuple(None if decision.unacknowledged else decision.evidence for _, decision in both),
-        alarms=tuple(
-            NightAlarm(
+        alarms=tuple(_alarms(both, time)),
+    )
+
+
+def _alarms(nights: Sequence[tuple[StoredNight, NightDecision]], time: Mapping[str, str]) -> Iterator[NightAlarm]:
+    """The nights that alarmed. What had only changed is asked about again on later nights: a regression found then is that alarm's."""
+    for place, (one, decision) in enumerate(nights):
+        if decision.alarm:
+            until = next((at for at, (_, later) in enumerate(nights[place + 1 :], place + 1) if later.alarm), len(nights))
+            after = (later for _, later in nights[place + 1 : until] if later.verdict == "regression")
+            confirmed = None if decision.verdict == "regression" else next(after, None)
+            told = confirmed or decision
+            yield NightAlarm(
                 night=decision.run,
                 time=one.time,
-                verdict=decision.verdict,
+                verdict=told.verdict,
                 evidence=decision.evidence,
                 since=decision.since,
                 since_time=time.get(decision.since or ""),
-                named=decision.named,
-                fell=tuple(f"{task}: {item}" for task, item in decision.items),
+                named=told.named,
+                fell=tuple(f"{task}: {item}" for task, item in told.items),
+                confirmed=None if confirmed is None else confirmed.run,
             )
-            for one, decision in both
-            if decision.alarm
-        ),
-    )
 
 
 def _acknowledgement(one: StoredNight) -> NightAcknowledgement:

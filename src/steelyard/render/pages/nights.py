@@ -83,7 +83,8 @@ def _alarms(alarms: Sequence[tuple[BudgetOutcome, NightAlarm]]) -> PageTable:
         said = f"{budget.false_alarms_per_year:g}" + (" (as judged)" if budget.as_judged else "")
         since = NONE if one.since is None else (one.since_time or one.since)[:10]
         named = ", ".join(one.named[:NAMED]) + (f" and {len(one.named) - NAMED} more" if len(one.named) > NAMED else "")
-        return [_moment(one.time), said, one.verdict, _evidence(one.evidence), since, named or "none", ", ".join(one.fell[:FELL]) or NONE]
+        verdict = one.verdict if one.confirmed is None else f"changed, then {one.verdict}"
+        return [_moment(one.time), said, verdict, _evidence(one.evidence), since, named or "none", ", ".join(one.fell[:FELL]) or NONE]
 
     rows = [row(budget, alarm) for budget, alarm in alarms]
     return PageTable(heads=ALARM_HEADS, rows=rows, numbers=(3,), columns="given", cut=(6, 5), label="every alarm")
