@@ -53,9 +53,11 @@ class RuleNumber(ResultPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceGate(ResultPart):
-    """What a check against a reference does: its design, what it holds a run to, what it finds. `note` says what cannot be known before.
+    """What a check against a reference does: its design, what it holds a run to, what it finds. `note` says what cannot be known before,
+    where a number is None.
 
-    paired_mde: what a run with items finds, if one item in twenty changes between healthy runs.
+    `bare_score_threshold` and `mde` are those of a bare score, in the scale of the value. paired_mde: what a run with items finds, if one
+    item in twenty changes between healthy runs.
     """
 
     design: str
@@ -66,6 +68,11 @@ class ReferenceGate(ResultPart):
     sigma: float | None = None
     n: int | None = None
     note: str = ""
+
+    @property
+    def finds(self) -> float | None:
+        """The drop that the strongest check against this reference would find."""
+        return self.paired_mde if self.design == "paired" and self.paired_mde is not None else self.mde
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

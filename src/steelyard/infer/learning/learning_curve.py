@@ -143,6 +143,11 @@ class CurveFit:
         """Whether more data make the error smaller at all."""
         return bool(self.law.b[0] > 0)
 
+    @property
+    def flat(self) -> float:
+        """The share of the redrawn curves on which more data help nothing; 0 without noise to judge by."""
+        return 0.0 if self.redrawn is None else float((self.redrawn.b <= 0).mean())
+
     def error(self, n: float, confidence_level: float = 0.95) -> tuple[float, float | None, float | None]:
         """(estimate, low, high) of the error at a size."""
         return float(self.law.error(n)[0]), *self._ends(None if self.redrawn is None else self.redrawn.error(n), confidence_level)

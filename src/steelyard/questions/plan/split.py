@@ -270,9 +270,8 @@ class SplitQuestion:
             )
         if found.train == self.smallest:
             warn(f"the best split trains on no more than the smallest size that was tried ({self.smallest:,}); the best may be lower still")
-        flat = 0.0 if self.fit.redrawn is None else float((self.fit.redrawn.b <= 0).mean())
-        if flat > 0.05:
-            warn(f"the scores hardly improve with the size: {100 * flat:.0f}% of the redrawn curves are flat")
+        if self.fit.flat > 0.05:
+            warn(f"the scores hardly improve with the size: {100 * self.fit.flat:.0f}% of the redrawn curves are flat")
         if self.fit.redrawn is None:
             warn("the points lie exactly on a curve, or all seeds agree, so how sure the curve is cannot be said")
 

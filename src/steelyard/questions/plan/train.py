@@ -294,7 +294,7 @@ class Question(CurveFitting):
             seen=float(mean[-1]),
             without=None if not rest.falls else self.level_of(rest.error(sizes[-1], level)),
             exponent=float(fit.law.c[0]),
-            flat=0.0 if fit.redrawn is None else float((fit.redrawn.b <= 0).mean()),
+            flat=fit.flat,
             seeds=None if self.points.seeds is None else int(self.points.seeds.max()) + 1,
             scores_per_size=1 if curves is None else self.least_seeds(curves),
             ragged=curves is not None and self.design == "curves" and bool(np.isnan(curves[1]).any()),

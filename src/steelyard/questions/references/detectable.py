@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import Any
 
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.number import ASSUMED_DISCORDANCE, CandidateScore, guard_number
 from steelyard.estimate.guard.rule import GuardRule, settle_rule
 from steelyard.estimate.guard.verdict import Guarded
-from steelyard.late_dataclass import dataclass
 from steelyard.reference.entry import Entry, TaskDefaults
 from steelyard.results.base import Warnings
 from steelyard.results.references import ReferenceGate, RuleNumber
@@ -16,39 +15,7 @@ from steelyard.results.references import ReferenceGate, RuleNumber
 OF_RULE = ("metric", "higher_is_better", "scale", "alpha", "beta", "sigma", "theta", "margin", "num_samples", "threshold")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detectable:
-    """The design of a check, and what it does. A number that cannot be known before the run is None, and `note` says why.
-
-    `bare_score_threshold` and `mde` are in the scale of the value, and are those of a bare score; `paired_mde` is what a run
-    with items finds if one item in twenty changes between healthy runs.
-    """
-
-    design: str
-    bare_score_threshold: float | None = None
-    mde: float | None = None
-    paired_mde: float | None = None
-    sigma: float | None = None
-    n: int | None = None
-    note: str = ""
-
-    @property
-    def threshold(self) -> float | None:
-        """The score below which a run would be a regression, where that is known before the run: not where items are paired."""
-        return None if self.design == "paired" else self.bare_score_threshold
-
-    @property
-    def finds(self) -> float | None:
-        """The drop that the strongest check against this reference would find."""
-        return self.paired_mde if self.design == "paired" and self.paired_mde is not None else self.mde
-
-    @property
-    def told(self) -> ReferenceGate:
-        """As an answer has it."""
-        return ReferenceGate(threshold=self.threshold, **asdict(self))
-
-
-def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[GuardRule | None, Detectable]:
+def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[GuardRule | None, ReferenceGate]:
     """The rule of an entry and its gate: the guard asked about a run that scores exactly as the reference does.
 
     >>> rule, gate = gate_of(Entry(model="m", value=68.17, num_samples=4096, sigma=50), TaskDefaults(), Warnings())
@@ -59,26 +26,29 @@ def gate_of(entry: Entry, task: TaskDefaults, warnings: Warnings) -> tuple[Guard
     try:
         rule = settle_rule({}, entry, task, warnings)
     except SteelyardError as fault:
-        return None, Detectable(design=design, note=str(fault))
+        return None, _gate(design, note=str(fault))
     if rule.threshold is not None:
-        return rule, Detectable(
-            design=design, bare_score_threshold=rule.threshold, n=rule.num_samples, note="set by hand, so it has no known error rate"
-        )
+        return rule, _gate(design, rule.threshold, n=rule.num_samples, note="set by hand, so it has no known error rate")
     if entry.value is None:
-        return rule, Detectable(design=design, note="the entry has no value")
+        return rule, _gate(design, note="the entry has no value")
     try:
         found = guard_number(CandidateScore(value=entry.value, n=rule.num_samples), Guarded(entry=entry), rule, warnings)
     except SteelyardError as fault:
-        return rule, Detectable(design=design, n=rule.num_samples, note=fault.sentence)
-    return rule, Detectable(
-        design=design,
-        bare_score_threshold=found.threshold,
+        return rule, _gate(design, n=rule.num_samples, note=fault.sentence)
+    return rule, _gate(
+        design,
+        found.threshold,
         mde=found.mde,
         paired_mde=found.details.paired_would_find if design == "paired" else None,
         sigma=found.sigma,
         n=found.n,
         note=_note(design, rule, unfailing=found.verdict == "inconclusive"),
     )
+
+
+def _gate(design: str, bare: float | None = None, **known: Any) -> ReferenceGate:
+    """bare: what a bare score would be held to. Where items are paired, a run is held to what only its verdict knows."""
+    return ReferenceGate(design=design, threshold=None if design == "paired" else bare, bare_score_threshold=bare, **known)
 
 
 def _note(design: str, rule: GuardRule, *, unfailing: bool) -> str:

@@ -14,7 +14,7 @@ from steelyard.estimate.guard.rule import GuardRule, is_better_higher
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import is_share, parse
-from steelyard.questions.references.detectable import Detectable, gate_of
+from steelyard.questions.references.detectable import gate_of
 from steelyard.reference.config import Policy
 from steelyard.reference.entry import ENOUGH_RUNS, PLAIN_KEY, Entry
 from steelyard.reference.lookup import ReferenceLocation
@@ -22,7 +22,7 @@ from steelyard.reference.strict_yaml import MappingNode, ScalarNode, SequenceNod
 from steelyard.reference.suite_tasks import TRTLLM
 from steelyard.reference.task_file import TaskFile
 from steelyard.results.base import Warnings
-from steelyard.results.references import Finding
+from steelyard.results.references import Finding, ReferenceGate
 
 PROVENANCE = ("recorded", "by", "commit", "reason")
 # Shares of right answers, here and elsewhere: k of n.
@@ -226,7 +226,7 @@ def nearest_counts(value: float, unit: float, n: int) -> tuple[tuple[int, float]
 # ---- the gate --------------------------------------------------------------------------------------------------------
 
 
-def _gate(linted: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable, metric: Metric | None) -> None:
+def _gate(linted: LintedFile, entry: Entry, rule: GuardRule, gate: ReferenceGate, metric: Metric | None) -> None:
     if rule.alpha >= 0.5:
         linted.say("warning", "alpha", f"alpha {rule.alpha:g}: half of all healthy runs are called worse", entry)
     if rule.sigma == 0 and gate.design != "paired":
@@ -257,7 +257,7 @@ def _threshold_range(linted: LintedFile, entry: Entry, metric: Metric | None, th
     return True
 
 
-def _against_chance(linted: LintedFile, entry: Entry, rule: GuardRule, gate: Detectable) -> None:
+def _against_chance(linted: LintedFile, entry: Entry, rule: GuardRule, gate: ReferenceGate) -> None:
     """A gate at chance lets a model through that guesses."""
     chance = linted.place.defaults.chance
     bar = entry.value if gate.design == "paired" else gate.threshold

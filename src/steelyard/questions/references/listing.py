@@ -177,7 +177,7 @@ def show_reference(
         line=entry.line,
         entry=entry.to_plain(),
         rule=() if rule is None else sources(rule, entry, place.defaults),
-        gate=gate.told,
+        gate=gate,
         held=held,
         conclusion=f"{model} on {task}: {match.explanation}.",
         warnings=tuple(warnings),
