@@ -76,11 +76,11 @@ def _plain_text(value: Any) -> str | None:
     try:
         return text_of(value)
     except TypeError:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=_inner_text)
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=inner_text)
 
 
-def _inner_text(value: Any) -> str | None:
-    """The text of what is inside a list or an object, and is nothing that JSON knows."""
+def inner_text(value: Any) -> str | None:
+    """The text of any value, such as one inside a list or an object that JSON does not know."""
     try:
         return text_of(value)
     except TypeError:

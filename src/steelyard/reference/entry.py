@@ -81,6 +81,11 @@ class Entry:
     first_value: float | None = provenance("The value first on record, against which slow drift is tested.", "number")
     line: int = 0
 
+    @property
+    def number(self) -> float | None:
+        """What is on record: its value, or the threshold of one that has none."""
+        return self.value if self.value is not None else self.threshold
+
     def to_plain(self) -> dict[str, Any]:
         """The keys of the entry as a file has them, in the order that people read: spec, value, settings, provenance."""
         out: dict[str, Any] = dict(self.spec)

@@ -51,6 +51,11 @@ def about(model: str, spec: Mapping[str, Any]) -> str:
     return f"{model} [{said}]" if said else model
 
 
+def moment(time: str) -> str:
+    """A time to the minute."""
+    return time[:16].replace("T", " ")
+
+
 def day(time: str | None) -> str:
     """The date of a time."""
     return time[:10] if time else NONE

@@ -162,10 +162,11 @@ def fell_most(fall: FloatArray) -> list[int]:
     return [int(i) for i in np.flatnonzero((fall > 0) & (fall >= moved))]
 
 
-def difference_error(noise: float, good: int, bad: int) -> float:
-    """The standard error of the difference of two means over so many runs, each with this noise. Reference: Student1908.
+def fall_in_errors(good: FloatArray, bad: FloatArray, noise: float) -> float:
+    """How far the mean score of the runs of one end lies above that of the other, in standard errors of that difference; each as
+    runs x items, each run with this noise. Reference: Student1908.
 
-    >>> difference_error(0.02, 2, 2)
-    0.02
+    >>> round(fall_in_errors(np.array([[1.0, 1], [1, 0]]), np.array([[0.0, 1], [0, 0]]), noise=0.25), 6)
+    2.0
     """
-    return noise * float((1 / good + 1 / bad) ** 0.5)
+    return (float(good.mean()) - float(bad.mean())) / (noise * float((1 / len(good) + 1 / len(bad)) ** 0.5))

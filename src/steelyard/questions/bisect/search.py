@@ -16,7 +16,7 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.infer.series.first_bad import (
     as_at_good_end,
-    difference_error,
+    fall_in_errors,
     fell_most,
     first_bad_posterior,
     first_bad_posterior_of_means,
@@ -375,9 +375,7 @@ class _WholeRuns(_Search):
 
     def _gap(self) -> float:
         """The fresh loss between the ends, in standard errors."""
-        good, bad = self._runs(0), self._runs(self.last)
-        fall = (float(good.mean()) - float(bad.mean())) * (1 if self.higher_is_better else -1)
-        return fall / difference_error(self._noise(), len(good), len(bad))
+        return (1 if self.higher_is_better else -1) * fall_in_errors(self._runs(0), self._runs(self.last), self._noise())
 
     def _always_equal(self) -> bool:
         return all(bool((runs == runs[0]).all()) for runs in (self._runs(0), self._runs(self.last)))

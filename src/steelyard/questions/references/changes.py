@@ -47,7 +47,7 @@ def remove_reference(
         entry = found_or_listed(place, file, model, spec, line)
         taken[:] = [entry]
         shared[:] = [other.line for other in file.entries if other is not entry and other.items == entry.items is not None]
-        change = Change(action="remove", model=model, spec=dict(entry.spec), old=_number(entry), reason=why, **signed)
+        change = Change(action="remove", model=model, spec=dict(entry.spec), old=entry.number, reason=why, **signed)
         gone = [] if entry.items is None or shared else [entry.items]
         return PlannedWrite(action="remove", text=without_entry(file, entry), lines=[change], gone=gone)
 
@@ -115,7 +115,7 @@ def approve_reference(
         seen[:] = [entry]
         text = with_entry(file, replace(entry, approved=stamp), replace=entry)
         spec_, n = dict(entry.spec), entry.num_samples
-        change = Change(action="approve", model=model, spec=spec_, new=_number(entry), n=n, reason=why, **signed)
+        change = Change(action="approve", model=model, spec=spec_, new=entry.number, n=n, reason=why, **signed)
         return PlannedWrite(action="approve", text=text, lines=[change])
 
     warnings = changed(place, stamped)
@@ -145,10 +145,6 @@ def _is_there(place: ReferenceLocation, items: str) -> bool:
         return outcomes.path_of(place.directory, place.task, items).exists()
     except SteelyardError:
         return True
-
-
-def _number(entry: Entry) -> float | None:
-    return entry.value if entry.value is not None else entry.threshold
 
 
 def _row(place: ReferenceLocation, entry: Entry) -> ChangedReference:

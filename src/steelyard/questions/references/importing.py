@@ -237,16 +237,12 @@ def _change(old: Entry | None, new: Entry, why: str) -> Change:
         action="import",
         model=new.model,
         spec=dict(new.spec),
-        old=None if old is None else _number(old),
-        new=_number(new),
+        old=None if old is None else old.number,
+        new=new.number,
         n=new.num_samples,
         runs=new.runs,
         reason=why,
     )
-
-
-def _number(entry: Entry) -> float | None:
-    return entry.value if entry.value is not None else entry.threshold
 
 
 def _oddities(place: ReferenceLocation, merge: Merge, found: Imported) -> list[str]:
@@ -260,9 +256,7 @@ def _oddities(place: ReferenceLocation, merge: Merge, found: Imported) -> list[s
 
 
 def _refused(place: ReferenceLocation, pairs: Sequence[tuple[Entry, Entry]]) -> UsageError:
-    shown = "; ".join(
-        f"{there.model} in line {there.line} has {_number(there)}, the import {_number(entry)}" for there, entry in pairs[:SHOWN]
-    )
+    shown = "; ".join(f"{there.model} in line {there.line} has {there.number}, the import {entry.number}" for there, entry in pairs[:SHOWN])
     more = f"; and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
     return UsageError(
         f"{len(pairs)} {plural('entry', len(pairs))} of {place.shown!r} would get other numbers: {shown}{more}.",
@@ -274,8 +268,8 @@ def _refused(place: ReferenceLocation, pairs: Sequence[tuple[Entry, Entry]]) -> 
 
 def _twice(place: ReferenceLocation, entry: Entry, other: Entry) -> DataError:
     return DataError(
-        f"Two different entries of {entry.model!r} with one spec would go into {place.shown!r}: {_number(other)} and {_number(entry)}.",
-        got=f"two different entries of {entry.model!r} with one spec, {_number(other)} and {_number(entry)}",
+        f"Two different entries of {entry.model!r} with one spec would go into {place.shown!r}: {other.number} and {entry.number}.",
+        got=f"two different entries of {entry.model!r} with one spec, {other.number} and {entry.number}",
         need="one of them",
         hint="import the files one by one, or give one a spec key of its own",
     )

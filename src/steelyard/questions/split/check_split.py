@@ -15,9 +15,10 @@ from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import documented, number, whole
 from steelyard.options.split import CHECK_OPTIONS, COMMON_OPTIONS, THRESHOLD, WORDS
-from steelyard.read.encode import NotANumber, number_of, text_of
+from steelyard.read.encode import NotANumber, number_of
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.files.paths import split_name
+from steelyard.read.keys import inner_text
 from steelyard.read.roles import column_of_role, find
 from steelyard.read.rows import table_of
 from steelyard.read.table import MemoryTable, SourceTable
@@ -233,14 +234,7 @@ def _shown(table: EngineTable, column: str) -> str:
 def _texts(values: Sequence[Any]) -> Sequence[str | None]:
     if {*map(type, values)} <= {str, type(None)}:
         return values
-    return [value if type(value) is str else _text(value) for value in values]
-
-
-def _text(value: Any) -> str | None:
-    try:
-        return text_of(value)
-    except TypeError:
-        return str(value)
+    return [value if type(value) is str else inner_text(value) for value in values]
 
 
 def _alike(ids: Sequence[str | None]) -> Sequence[str | None]:
@@ -358,7 +352,7 @@ def _few(part: _Part, rows: set[int]) -> dict[int, tuple[str | None, str | None,
         assert isinstance(table, MemoryTable)
         picked = [[None] * len(rows) if each is None else table.at(each, sorted(rows)) for each in columns]
         found = list(zip(*picked, strict=True))
-    texts = [[None if value is None else value if type(value) is str else _text(value) for value in row] for row in found]
+    texts = [[None if value is None else value if type(value) is str else inner_text(value) for value in row] for row in found]
     return {row: (values[0], values[1], _joined([[v] for v in values[2:]])[0]) for row, values in zip(sorted(rows), texts, strict=True)}
 
 

@@ -658,7 +658,10 @@ def coloured(suite: Suite, night: SuiteNights, warnings: Sequence[str]) -> Suite
 
 def sentence_of(night: SuiteNights) -> str:
     """What the night came to, in a sentence."""
-    weighed = "both runs of the night" if night.confirm else f"evidence {_number(night.evidence)}, an alarm from {_number(night.line)}"
+    from steelyard.render.pages.suite_nights import weight_text
+
+    evidence = f"evidence {weight_text(night.evidence)}, an alarm from {weight_text(night.line)}"
+    weighed = "both runs of the night" if night.confirm else evidence
     since = "" if night.since is None else f" since {night.since.date or night.since.night}"
     if night.verdict == "regression":
         if (said := night.acknowledged) is not None:
@@ -695,7 +698,3 @@ def _told(night: SuiteNights) -> list[str]:
             "alarms than the budget says"
         )
     return out
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

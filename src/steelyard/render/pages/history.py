@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.render.digits import NONE
-from steelyard.render.listing_cells import Cells, about, figure, spark
+from steelyard.render.listing_cells import Cells, about, figure, moment, spark
 from steelyard.render.page import (
     HTML,
     MARKDOWN,
@@ -41,11 +41,7 @@ def _run_cells(run: PastRun) -> Cells:
     change = NONE if run.difference is None else f"{run.difference:+.4g}"
     p = NONE if run.p_value is None else f"{run.p_value:.2g}"
     numbers = [figure(run.estimate), figure(run.n), change, p]
-    return [_moment(run.time), run.id[:8], run.command, run.task, about(run.model, run.spec), run.metric, *numbers, run.verdict or NONE]
-
-
-def _moment(time: str) -> str:
-    return time[:16].replace("T", " ")
+    return [moment(run.time), run.id[:8], run.command, run.task, about(run.model, run.spec), run.metric, *numbers, run.verdict or NONE]
 
 
 # ---- the list --------------------------------------------------------------------------------------------------------
@@ -164,7 +160,7 @@ def _series_cells(r: Drift) -> list[Cells]:
 
     return [
         [
-            _moment(row.time),
+            moment(row.time),
             str(place),
             figure(row.estimate),
             brief(row.score),

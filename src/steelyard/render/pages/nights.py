@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.render.curve_text import Place, log_scale
 from steelyard.render.digits import NONE
+from steelyard.render.listing_cells import moment
 from steelyard.render.page import Notes, Page, PageBlock, PageTable, Picture, Section, filled
 from steelyard.render.pictures.plane import Line, Plane
 from steelyard.render.pictures.time_scale import seconds, time_scale
@@ -84,23 +85,19 @@ def _alarms(alarms: Sequence[tuple[BudgetOutcome, NightAlarm]]) -> PageTable:
         since = NONE if one.since is None else (one.since_time or one.since)[:10]
         named = ", ".join(one.named[:NAMED]) + (f" and {len(one.named) - NAMED} more" if len(one.named) > NAMED else "")
         verdict = one.verdict if one.confirmed is None else f"changed, then {one.verdict}"
-        return [_moment(one.time), said, verdict, _evidence(one.evidence), since, named or "none", ", ".join(one.fell[:FELL]) or NONE]
+        return [moment(one.time), said, verdict, _evidence(one.evidence), since, named or "none", ", ".join(one.fell[:FELL]) or NONE]
 
     rows = [row(budget, alarm) for budget, alarm in alarms]
     return PageTable(heads=ALARM_HEADS, rows=rows, numbers=(3,), columns="given", cut=(6, 5), label="every alarm")
 
 
 def _acknowledged(r: NightSimulation) -> PageTable:
-    rows = [[_moment(one.time), one.how, one.by or NONE, one.reason or NONE] for one in r.acknowledgements]
+    rows = [[moment(one.time), one.how, one.by or NONE, one.reason or NONE] for one in r.acknowledgements]
     return PageTable(heads=ACK_HEADS, rows=rows, columns="given", cut=(3,), label="acknowledgements")
 
 
 def _evidence(x: float) -> str:
     return f"{x:,.0f}" if 1000 <= x < MANY else f"{x:.4g}"
-
-
-def _moment(time: str) -> str:
-    return time[:16].replace("T", " ")
 
 
 def _drawn(r: NightSimulation) -> list[PageBlock]:
