@@ -76,6 +76,16 @@ def check(
     both. range: the least and the greatest score of an item, which makes p and bounds hold for rare large changes too. by: each
     value of this column is judged beside the whole, so that a loss in one of them is a regression even where gains elsewhere
     hide it. otherwise: settings that count where neither the reference nor steelyard.toml says. Needs a recorded reference: `record`.
+
+    >>> import tempfile
+    >>> from steelyard.questions.record.record import record
+    >>> before = [{"id": i, "score": int(i % 10 > 0)} for i in range(200)]
+    >>> now = [{**row, "score": 0} if row["id"] < 20 else row for row in before]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = record(before, task="gsm8k", model="m", directory=there)
+    ...     found = check(now, task="gsm8k", model="m", directory=there)
+    >>> found.verdict, found.difference.estimate, found.flips["baseline_only"]
+    ('regression', -0.09, 18)
     """
     if keep_answers:
         refuse_nowhere_to_keep(history)

@@ -185,6 +185,13 @@ def record(
     line of every change. ids="hashed" stores hashes instead of ids; items=False stores the value alone, which leaves
     `check` with the weaker unpaired test. by keeps the slice of every item, so that later checks are sliced alike whatever their
     runs say. The other numbers are written into the entry.
+
+    >>> import tempfile
+    >>> runs = [[{"id": i, "score": int((i + run) % 10 > 0)} for i in range(200)] for run in range(2)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     found = record(*runs, task="gsm8k", model="m", directory=there, theta=0.02)
+    >>> found.value, found.n, found.runs
+    (0.9, 200, 2)
     """
     if keep_answers:
         refuse_nowhere_to_keep(history)

@@ -34,6 +34,14 @@ def list_references(task: str | None = None, *, directory: Where = None, config:
     """Every reference of a directory, or of one task, with the threshold that a bare score would meet.
 
     A file that cannot be read is told in a warning, unless it is the one that was asked for.
+
+    >>> import tempfile
+    >>> from steelyard.questions.record.record import record
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = record([{"id": i, "score": int(i > 9)} for i in range(100)], task="gsm8k", model="m", directory=there)
+    ...     (found,) = list_references(directory=there).rows
+    >>> found.model, found.value, found.has_items, found.design
+    ('m', 0.9, True, 'paired')
     """
     where, names = tasks_there(directory, config)
     rows: list[ListedReference] = []

@@ -178,6 +178,12 @@ def run(
     endpoint), api ("chat" or "completions"), key or key_env (the name of the environment variable that holds it), batch (items
     per call), timeout (total seconds per answer), seeds (False sends none), prices ({"input": 0.15, "output": 0.6} per million
     tokens).
+
+    >>> rows = [{"id": f"q{i}", "question": f"{i} + 1", "answer": str(i + 1)} for i in range(50)]
+    >>> task = {"name": "sums", "data": rows, "input": "{question}", "truth": "answer", "scorer": "exact"}
+    >>> found = run({"task": task}, lambda prompt: str(int(prompt.split()[0]) + 1), against="none")
+    >>> print(found.models[0].measurement.row)
+    accuracy 1 [0.928652, 1] (0.95 two, wilson)
     """
     found: Evaluation = _answered(task, models, locals(), asking, dry_run=False)
     if history is None:
