@@ -426,11 +426,11 @@ def handlers_of_degenerate(tree: Tree) -> list[str]:
 
 # What certainty is made of: a question that needs one of these asks infer/.
 OF_FORMULAS = {"sqrt", "var", "std", "cov", "median", "quantile", "percentile", "ppf", "cdf", "pdf", "sf", "isf", "erf", "betainc"}
-OF_FORMULAS |= {"log2", "average", "cumsum", "lexsort"}  # searches, weights and orders: of infer/ and tally/
+OF_FORMULAS |= {"log2", "mean", "average", "cumsum", "lexsort"}  # searches, means and orders: of infer/ and tally/
 
 
 def formulas_in_questions(tree: Tree) -> list[str]:
-    """Roots, squares, variances, medians, laws, weighted means, running totals and orders in questions/: `module:line`."""
+    """Roots, squares, variances, medians, laws, means, running totals and orders in questions/: `module:line`."""
     found = []
     for module in tree.modules:
         if tree.room(module) == "questions":

@@ -6,7 +6,7 @@ metric of a table is a function of its margins. Resampling units is resampling r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.errors import UsageError
@@ -183,7 +183,18 @@ def tally_groups(rows: FloatArray, unit: npt.NDArray[np.integer], units: int, co
     return Sums(rows=found, count=np.ones(units, np.int64), answers=answers, units="groups", sizes=found[:, 0], single=single)
 
 
-def mean_of_known(scores: FloatArray, weight: FloatArray | None) -> float:
+def mean_over(scores: Mapping[str, float], items: Sequence[str]) -> float:
+    """The mean score of these items.
+
+    >>> mean_over({"a": 1.0, "b": 0.0, "c": 0.0}, ["a", "b"])
+    0.5
+    """
+    import numpy as np
+
+    return float(np.mean([scores[item] for item in items]))
+
+
+def mean_of_known(scores: FloatArray, weight: FloatArray | None = None) -> float:
     """The mean of the scores that there are, each with its weight; NaN is a score that is missing.
 
     >>> import numpy as np

@@ -89,6 +89,11 @@ def repeated_kfold(
     return found
 
 
+def mean_sizes(splits: Sequence[Split]) -> tuple[float, float]:
+    """How many rows are trained on and how many are tested on, on average over the splits."""
+    return float(np.mean([len(each.train) for each in splits])), float(np.mean([len(each.test) for each in splits]))
+
+
 def shuffle_splits(
     n: int, splits: int, test_size: float, seed: int, *, classes: IntArray | None = None, groups: IntArray | None = None
 ) -> list[Split]:

@@ -150,6 +150,15 @@ def run_noise(runs: Sequence[npt.NDArray[np.float64]], floor: float) -> float:
     return max(floor, float(of_items**0.5), float(of_runs**0.5))
 
 
+def means_of_runs(runs: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Of each commit, the mean score of its runs (0 without any) and how many there are; each as runs x items. No reference: a mean.
+
+    >>> [x.tolist() for x in means_of_runs([np.array([[1.0, 0.0], [1.0, 1.0]]), np.zeros((0, 2))])]
+    [[0.75, 0.0], [2.0, 0.0]]
+    """
+    return np.array([float(each.mean()) if len(each) else 0.0 for each in runs]), np.array([float(len(each)) for each in runs])
+
+
 def fell_most(fall: FloatArray) -> list[int]:
     """The items whose score fell by more than most scores moved: by two deviations, as the median absolute deviation says them.
 

@@ -21,12 +21,14 @@ from steelyard.infer.series.first_bad import (
     first_bad_posterior,
     first_bad_posterior_of_means,
     halvings,
+    means_of_runs,
     next_commit,
     ranges,
     run_noise,
 )
 from steelyard.infer.unpaired import two_proportion_z
 from steelyard.options.bisection import BATCH, DELTA, WHOLE_RUNS
+from steelyard.tally.sums import mean_over
 
 FloatArray = npt.NDArray[np.float64]
 Scores = Mapping[str, float]
@@ -142,14 +144,10 @@ def told_apart(good: Scores, bad: Scores, *, higher_is_better: bool) -> tuple[li
     if not items:
         raise DataError("The runs of the two ends share no items.", got="no item in both", need="runs on the same items")
     fall = np.array([good[id_] - bad[id_] for id_ in items]) * (1 if higher_is_better else -1)
-    if fall.mean() <= 0:
-        words = f"{_mean(good, items):.4g} at the good end, {_mean(bad, items):.4g} at the bad end, on {len(items):,} shared items"
+    if fall.sum() <= 0:
+        words = f"{mean_over(good, items):.4g} at the good end, {mean_over(bad, items):.4g} at the bad end, on {len(items):,} shared items"
         raise DataError(f"The bad end is not worse than the good end: {words}.", got=words, need="a loss", hint="are the ends swapped?")
     return items, [items[i] for i in fell_most(fall)]
-
-
-def _mean(scores: Scores, items: Sequence[str]) -> float:
-    return float(np.mean([scores[id_] for id_ in items]))
 
 
 SPENT = "max_calls"
@@ -366,7 +364,7 @@ class _WholeRuns(_Search):
 
     def _said(self, commit: int) -> str:
         runs = self._runs(commit)
-        return f"mean {runs.mean():.4f} of {len(runs)} run{'s' if len(runs) > 1 else ''}" if len(runs) else "no run"
+        return f"mean {means_of_runs([runs])[0][0]:.4f} of {len(runs)} run{'s' if len(runs) > 1 else ''}" if len(runs) else "no run"
 
     def _noise(self) -> float:
         span = [*(self.good[id_] for id_ in self.items), *(self.bad[id_] for id_ in self.items)]
@@ -381,8 +379,7 @@ class _WholeRuns(_Search):
         return all(bool((runs == runs[0]).all()) for runs in (self._runs(0), self._runs(self.last)))
 
     def totals(self) -> tuple[FloatArray, FloatArray]:
-        runs = [self._runs(commit) for commit in range(self.last + 1)]
-        return np.array([float(each.mean()) if len(each) else 0.0 for each in runs]), np.array([float(len(each)) for each in runs])
+        return means_of_runs([self._runs(commit) for commit in range(self.last + 1)])
 
     def known_noise(self) -> float | None:
         return self._noise() if self.totals()[1].max() > 1 else None

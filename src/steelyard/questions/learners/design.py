@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
-from steelyard.evaluate.learners.folds import Failure, LearnerAnswer, Outcome, Split, deal, repeated_kfold, shuffle_splits
+from steelyard.evaluate.learners.folds import Failure, LearnerAnswer, Outcome, Split, deal, mean_sizes, repeated_kfold, shuffle_splits
 from steelyard.infer.learning import crossval
 from steelyard.infer.learning.crossval import SplitTest
 from steelyard.options.option import unknown_word
@@ -190,6 +190,6 @@ def judge(scheme: Scheme, delta: FloatArray, splits: Sequence[Split], alternativ
     if scheme.method == "corrected-repeated-kfold":
         return crossval.corrected_repeated_kfold_t(delta, folds=scheme.folds or 2, **how)
     if scheme.method == "corrected-resampled":
-        sizes = [float(np.mean([len(rows) for rows in part])) for part in ([s.test for s in splits], [s.train for s in splits])]
-        return crossval.corrected_resampled_t(delta, n_test=sizes[0], n_train=sizes[1], **how)
+        n_train, n_test = mean_sizes(splits)
+        return crossval.corrected_resampled_t(delta, n_test=n_test, n_train=n_train, **how)
     return (crossval.kfold_t if scheme.method == "kfold" else crossval.disjoint_sets_t)(delta, **how)

@@ -29,6 +29,7 @@ from steelyard.results import signature
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison, Difference, System, Test
 from steelyard.results.details import ComparisonDetails, TestDetails
+from steelyard.tally.sums import mean_of_known
 
 FEWEST = 30  # test items of a split, below which its score is far from normal
 # How often equal learners give p <= .05, those of TRIED: `steelyard certify --full --only learners`.
@@ -257,15 +258,15 @@ def _comparison(
     interval = None
     if found.interval is not None:
         interval = interval_of(asked, *found.interval, scheme.interval, None if span is None else -span, span)
-    mean = float(delta.mean())
+    mean = mean_of_known(delta)
     above = _believed(found, mean, asked, details)
     return Comparison(
         design="paired",
         metric=metric.name,
         n=n,
         higher_is_better=metric.higher_is_better,
-        baseline=System(name=words.names[0], estimate=float(first.mean()), interval=None),
-        candidate=System(name=words.names[1], estimate=float(second.mean()), interval=None),
+        baseline=System(name=words.names[0], estimate=mean_of_known(first), interval=None),
+        candidate=System(name=words.names[1], estimate=mean_of_known(second), interval=None),
         difference=Difference(estimate=mean, interval=interval, standard_error=found.standard_error or None),
         test=Test(
             name=scheme.method,

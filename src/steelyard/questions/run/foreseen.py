@@ -16,6 +16,7 @@ from steelyard.infer.sequential.stopping import RULES
 from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
 from steelyard.questions.run.task import Prepared
+from steelyard.tally.sums import mean_over
 
 CHURN = 0.05  # two healthy runs differ on so many items, where the record has one answer and cannot say
 RUNS, PATHS = 500, 200  # tried for each answer: enough for two digits
@@ -86,7 +87,7 @@ def _design(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options:
     if plan.score_range is None or baseline.apart is None:
         raise CannotForesee("the range of scores is not known")
     low, high = plan.score_range
-    mean = float(np.mean([baseline.past[key] for key in keys]))
+    mean = mean_over(baseline.past, keys)
     x = baseline.rule.sign * np.concatenate([baseline.apart[key] for key in keys])
     wavering = np.concatenate([np.full(len(baseline.apart[key]), baseline.answers.variance[key] > 0) for key in keys])
     return scores_on_record(x, (low, high), mean if baseline.rule.sign > 0 else low + high - mean, *rates, wavering=wavering, **rest)
