@@ -334,6 +334,29 @@ def _called(node: ast.Call) -> str:
     return getattr(node.func, "id", getattr(node.func, "attr", ""))
 
 
+def errors_in_slots(tree: Tree) -> list[str]:
+    """Errors written as a fragment beside `got` and `need`, and printed as "Cannot X: expected Y, got Z": `module:line`. What is printed
+    as "theta must be a number above 0, not -1" does not count, nor does a whole sentence."""
+    return sorted(
+        f"{module}:{node.lineno}"
+        for module in tree.modules
+        for node in tree.nodes(module, ast.Call)
+        if ERROR.search(_called(node)) and node.args and _is_slot(node.args[0], {each.arg for each in node.keywords})
+    )
+
+
+def _is_slot(what: ast.expr, given: set[str | None]) -> bool:
+    if not given & {"got", "need"} or not isinstance(what, ast.JoinedStr | ast.Constant):
+        return False
+    texts = [
+        part.value if isinstance(part, ast.Constant) else "{}" for part in (what.values if isinstance(what, ast.JoinedStr) else [what])
+    ]
+    words = "".join(map(str, texts))
+    if given >= {"got", "need"} and re.fullmatch(r"cannot use ([a-z][a-z_.]*=?|\{\})", words):
+        return False  # of a value that decides the name, errors.py sees whether it is a parameter's
+    return not re.search(r"[.?] ?(\{\})*$", words)  # a value behind a full stop is a sentence of its own
+
+
 def silent_parameters(tree: Tree) -> tuple[list[str], int]:
     """(public parameters without a line of their own, `name: ...`, under `Parameters:`, or whose line does not say what the default
     means, or says another one; public parameters in all)."""
@@ -616,6 +639,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "modules in the fullest folder": max(folders(tree).values()),
         "public parameters not in their docstring": len(silent_parameters(tree)[0]),
         "errors that tell Python callers to pass flags": len(flags_told_to_python(tree)),
+        "errors printed as slots, not as a sentence": len(errors_in_slots(tree)),
         "formulas in questions/": len(formulas_in_questions(tree)),
         "defaults of options written outside their declaration": len(defaults_written_again(tree)),
         "options declared again with the same help sentence": len(helped_again(tree)),
@@ -639,6 +663,7 @@ GOALS = {
     "modules in the fullest folder": 31,
     "public parameters not in their docstring": 0,
     "errors that tell Python callers to pass flags": 0,
+    "errors printed as slots, not as a sentence": 22,
     "formulas in questions/": 0,
     "defaults of options written outside their declaration": 0,
     "options declared again with the same help sentence": 0,
@@ -812,7 +837,13 @@ def main() -> None:
             *handlers_of_degenerate(tree),
         ):
             print(place)
-        for place in (*flags_told_to_python(tree), *map(str, cycles(tree)), *formulas_in_questions(tree), *defaults_written_again(tree)):
+        for place in (
+            *flags_told_to_python(tree),
+            *errors_in_slots(tree),
+            *map(str, cycles(tree)),
+            *formulas_in_questions(tree),
+            *defaults_written_again(tree),
+        ):
             print(place)
         for place in (
             *helped_again(tree),

@@ -331,7 +331,7 @@ def _rows(samples: Sequence[PromptSample], scores: Sequence[float]) -> list[dict
 def _finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
-        raise UsageError("cannot use the evaluator's score", got=str(number), need="a finite number")
+        raise UsageError(f"The evaluator's score must be a finite number, not {number}.", got=str(number), need="a finite number")
     return number
 
 

@@ -49,14 +49,16 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_bytes(data)
     except OSError as fault:
-        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a file or an open pipe") from fault
+        raise UsageError(
+            f"Cannot write {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="a file or an open pipe"
+        ) from fault
 
 
 def _real(path: Path) -> str:
     try:
         return os.path.realpath(path)
     except (OSError, ValueError) as fault:  # a name with a NUL byte is no name
-        raise UsageError(f"cannot write {str(path)!r}", got=str(fault), need="the name of a file") from fault
+        raise UsageError(f"Cannot write {str(path)!r}: {fault}.", got=str(fault), need="the name of a file") from fault
 
 
 def _mode_of_existing(target: Path, shown: Path) -> int | None:
@@ -134,7 +136,7 @@ def _not_lasting(directory: Path, fault: OSError) -> UsageError:
 def _not_written(path: Path, fault: OSError, *, existed: bool) -> UsageError:
     full = fault.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     return UsageError(
-        f"cannot write {str(path)!r}",
+        f"Cannot write {str(path)!r}: {fault.strerror or fault}.",
         got=fault.strerror or str(fault),
         need="room on the disk" if full else "a directory that exists and can be written to",
         hint="the old file is as it was" if existed else "nothing was written",
@@ -159,7 +161,9 @@ def remove_file(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as fault:
-        raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+        raise UsageError(
+            f"Cannot remove {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="permission"
+        ) from fault
     sync_directory(path.parent)
 
 
@@ -183,7 +187,7 @@ def read_if_there(path: Path, *, most: int = MOST) -> bytes | None:
         return None
     except (OSError, ValueError) as fault:  # ValueError: a NUL byte in the name
         said = getattr(fault, "strerror", None) or str(fault)
-        raise SourceError(f"cannot read {str(path)!r}", got=said, need="a file that can be read") from fault
+        raise SourceError(f"Cannot read {str(path)!r}: {said}.", got=said, need="a file that can be read") from fault
     if not regular:
         raise SourceError(f"{str(path)!r} is not a file.", got="something that is not a file", need="a file")
     if len(data) > most:

@@ -73,7 +73,9 @@ def grouped(metric: Any, group_key: str, *, all_label: str | None = "all") -> An
     all_label: what to call the number of all samples. None leaves it out. A name that is taken already gets a longer one.
     """
     if not isinstance(group_key, str) or not group_key:
-        raise UsageError("cannot group the samples", got=repr(group_key), need="the name of a metadata key")
+        raise UsageError(
+            f"group_key must be the name of a metadata key, not {group_key!r}.", got=repr(group_key), need="the name of a metadata key"
+        )
     return _registered().grouped(metric, group_key, **({} if all_label == "all" else {"all_label": all_label}))
 
 
@@ -137,7 +139,7 @@ def _fact(score: Any, key: str, name: str) -> str:
     value = (score.sample_metadata or {}).get(key)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         raise DataError(
-            f"cannot compute {name} by {key!r}",
+            f"To compute {name} by {key!r}, every sample needs that metadata; sample {str(score.sample_id)[:80]!r} has none.",
             got=f"sample {str(score.sample_id)[:80]!r} without it",
             need="a value in the metadata of every sample",
         )
@@ -262,7 +264,7 @@ def local_path(location: str) -> str:
     url = urlparse(location)
     if url.scheme != "file":
         raise UsageError(
-            "cannot check a log that is not on this machine",
+            f"The log must be on this machine, not at {url.scheme}: to be checked.",
             got=f"{url.scheme}:",
             need="a local log",
             hint="download it, then steelyard check",

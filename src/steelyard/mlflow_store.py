@@ -48,14 +48,22 @@ def parse_tracking(uri: str) -> Tracking:
     """
     uri = uri.strip()
     if not uri or any(ord(char) < 32 for char in uri):
-        raise UsageError("cannot use the address of MLflow", got="no address" if not uri else "control characters in it", need=_NEED)
+        raise UsageError(
+            f"The address of MLflow must be {_NEED}; there is {'control characters in it' if uri else 'none'}.",
+            got="no address" if not uri else "control characters in it",
+            need=_NEED,
+        )
     try:
         parts = urlsplit(uri)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise UsageError("cannot use the address of MLflow", got="a malformed URL", need=_NEED) from None
+        raise UsageError(f"The address of MLflow is malformed; it must be {_NEED}.", got="a malformed URL", need=_NEED) from None
     if parts.scheme in ("http", "https") and not host:
-        raise UsageError("cannot use the address of MLflow", got=f"{parts.scheme} without a host", need=_NEED)
+        raise UsageError(
+            f"The address of MLflow must be {_NEED}; this is {parts.scheme} without a host.",
+            got=f"{parts.scheme} without a host",
+            need=_NEED,
+        )
     if not parts.netloc:
         return Tracking(shown=uri.partition("?")[0], uri=uri)
     secrets = tuple(unquote(part) for part in (parts.password, parts.username if parts.password is None else None) if part)

@@ -169,4 +169,4 @@ def _identity(path: Path) -> Identity:
     try:
         return os.path.normcase(os.path.realpath(path))
     except (OSError, ValueError) as fault:  # a name with a NUL byte, or with half a character
-        raise UsageError(f"cannot write {str(path)!r}", got=str(fault), need="the name of a file") from fault
+        raise UsageError(f"Cannot write {str(path)!r}: {fault}.", got=str(fault), need="the name of a file") from fault

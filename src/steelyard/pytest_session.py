@@ -300,7 +300,8 @@ class Accuracy:
                 json.dump({**kept, "cwd": os.getcwd()}, out, default=_plain)
         except (TypeError, ValueError) as fault:
             raise UsageError(
-                "cannot keep the run until the session ends",
+                "The run cannot be kept until the session ends: give a file, a list of dictionaries or a frame, "
+                f"not {with_article(type(source).__name__)} ({fault}).",
                 got=f"{with_article(type(source).__name__)} ({fault})",
                 need="a file, a list of dictionaries or a frame",
             ) from fault

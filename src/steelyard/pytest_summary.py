@@ -167,7 +167,11 @@ def _recorded(group: Sequence[dict[str, Any]], summary: SessionSummary, *, updat
             with open(one["waiting"], encoding="utf-8") as file:
                 kept.append(json.load(file))
         except ValueError as fault:
-            raise UsageError("cannot read the run again", got=str(fault), need="a file, a list of dictionaries or a frame") from fault
+            raise UsageError(
+                f"The run cannot be read again; give a file, a list of dictionaries or a frame ({fault}).",
+                got=str(fault),
+                need="a file, a list of dictionaries or a frame",
+            ) from fault
     options = kept[0]["options"]
     if any(other["options"] != options for other in kept[1:]):
         tests = ", ".join(str(one["test"]) for one in group)

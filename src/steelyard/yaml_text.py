@@ -36,14 +36,20 @@ def scalar_text(value: object) -> str:
         return _number(value)
     if isinstance(value, str):
         return _text(value)
-    raise UsageError("cannot write a value", got=type(value).__name__, need="a text, a number, true, false or null")
+    raise UsageError(
+        f"A value must be a text, a number, true, false or null, not {type(value).__name__}.",
+        got=type(value).__name__,
+        need="a text, a number, true, false or null",
+    )
 
 
 def key_text(key: str) -> str:
     """A key: a text on one line, and not too long for one."""
     text = _text(key)
     if len(text) > _KEY_LIMIT:
-        raise UsageError("cannot write a name", got=f"{len(text)} characters", need=f"at most {_KEY_LIMIT}")
+        raise UsageError(
+            f"A name has at most {_KEY_LIMIT}, not {len(text)} characters.", got=f"{len(text)} characters", need=f"at most {_KEY_LIMIT}"
+        )
     return text
 
 
@@ -73,7 +79,7 @@ def item_lines(values: Mapping[str, Any]) -> list[str]:
 def _number(value: float) -> str:
     """The shortest digits that are this number; `1e-05` without a point would be a text for YAML 1.1."""
     if not math.isfinite(value):
-        raise UsageError("cannot write a number", got=repr(value), need="a finite number")
+        raise UsageError(f"A number must be finite, not {value!r}.", got=repr(value), need="a finite number")
     head, e, power = repr(float(value)).partition("e")  # NumPy's own would come out as np.float64(...)
     return f"{head}.0e{power}" if e and "." not in head else f"{head}{e}{power}"
 
@@ -82,7 +88,9 @@ def _text(text: str) -> str:
     bad = UNPRINTABLE.search(text)
     if bad:
         raise UsageError(
-            f"cannot write the text {text[:40]!r}", got=f"the character U+{ord(bad[0]):04X}", need="text without control characters"
+            f"The text {text[:40]!r} has a control character, U+{ord(bad[0]):04X}.",
+            got=f"the character U+{ord(bad[0]):04X}",
+            need="text without control characters",
         )
     if _SAFE.match(text) and text.lower() not in _WORDS and not _NUMERIC.match(text):
         return text

@@ -238,8 +238,8 @@ def test_ends_come_from_the_history_by_their_commit(made: Made, steelyard: Comma
     ("words", "said"),
     [
         ((), "Missing argument"),
-        (("main", "--", "true"), "expected GOOD..BAD"),
-        (("a...b", "--", "true"), "expected GOOD..BAD"),
+        (("main", "--", "true"), "as GOOD..BAD"),
+        (("a...b", "--", "true"), "as GOOD..BAD"),
         (("nothing..main", "--", "true"), "No commit 'nothing'"),
         (("main..main", "--", "true"), "same commit"),
         (("main..main~9", "--good-run", "../good.jsonl", "--bad-run", "../bad.jsonl", "--", "true"), "the ends are swapped"),

@@ -29,7 +29,7 @@ def csv(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        ("lots", "Cannot read the memory limit: expected a size such as 2GB"),
+        ("lots", "The memory limit must be a size such as 2GB"),
         ("1kB", "The memory limit '1kB' is too small; it must be 64MB or more."),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_command(verdict: Path) -> None:
         (("--platform", "github", "--token-env", "ghp_4711 4711"), "--token-env must be the name of a variable"),
         (("--platform", "bitbucket"), "--platform"),
         (("--pull-request", "0"), "--pull-request"),
-        (("--key", "a--b"), "Cannot use the key"),
+        (("--key", "a--b"), "The key must be"),
         (
             ("--platform", "github", "--token-env", "SECRET", "--repository", "o/n", "--pull-request", "1", "--api-url", "http://host/"),
             "https://",

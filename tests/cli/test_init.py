@@ -122,7 +122,7 @@ def test_names_that_cannot_be_printed_are_refused(here: Path, name: str) -> None
 
 def test_a_file_in_the_way_is_an_error_and_no_configuration(here: Path) -> None:
     (here / "references").write_text("a file")
-    with pytest.raises(UsageError, match="Cannot start"):
+    with pytest.raises(UsageError, match="Cannot write in"):
         start()
     assert not (here / "steelyard.toml").exists()
 

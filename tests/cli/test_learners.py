@@ -181,15 +181,15 @@ def test_into_a_file(here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nonsense", B, *DATA], "expected pkg.mod:name"),
+        (["nonsense", B, *DATA], "as pkg.mod:name"),
         (["no_such_module_here:x", B, *DATA], "Cannot import 'no_such_module_here'"),
         (["my_models_for_tests:make_c", B, *DATA], "No 'make_c' in 'my_models_for_tests'; it has Ridge, GaussianNB,"),
         (["my_models_for_tests:number", B, *DATA], "expected an estimator, or a callable that makes one, got int"),
-        (["my_models_for_tests:broken", B, *DATA], "works without arguments"),
+        (["my_models_for_tests:broken", B, *DATA], "called without arguments"),
         ([A, B, "--data", "train.csv", "--target", "labell", *QUICK], "Did you mean 'label'"),
         ([A, B, "--data", "none.csv", "--target", "label"], "none.csv"),
         ([A, B, "--data", "train.csv", "--target", "label"], "--group passage keeps its items together"),
-        ([A, B, "--data", "train.csv", "--target", "label", "--group", "none"], "Cannot read a feature 'passage' as a number"),
+        ([A, B, "--data", "train.csv", "--target", "label", "--group", "none"], "The feature 'passage' in row"),
         (
             [A, B, "--data", "train.csv", "--target", "label", "--features", "width,label"],
             "'label' is the target or the group, so it cannot be in --features.",

@@ -211,7 +211,7 @@ def bad_26_parquet_schema(b: Bench) -> None:
     assert b.row(b.folder / "b.parquet")["estimate"] == 0.375
     pq.write_table(pa.table({"truth": [["a"], ["b"]], "prediction": ["a", "b"]}), b.folder / "c.parquet")
     b.refuses(b.folder / "c.parquet", says=("truth",))
-    b.refuses(b.file("d.parquet", "PAR1 this is no Parquet file PAR1"), says=("a whole Parquet file", "d.parquet"))
+    b.refuses(b.file("d.parquet", "PAR1 this is no Parquet file PAR1"), says=("not a whole Parquet file", "d.parquet"))
 
 
 def bad_27_two_files_of_one_model(b: Bench) -> None:
@@ -342,7 +342,7 @@ def bad_45_very_many_labels(b: Bench) -> None:
 
 
 def bad_46_percent_signs(b: Bench) -> None:
-    b.refuses(b.file("a.csv", "score\n0.5\n85%\n"), says=("'85%' in row 2", "write 0.85 (or 85)"))
+    b.refuses(b.file("a.csv", "score\n0.5\n85%\n"), says=("The score in row 2 must be a number", "write 0.85 (or 85)"))
 
 
 def bad_47_percent_and_fraction(b: Bench) -> None:

@@ -110,7 +110,7 @@ def test_what_cannot_be_served(place: str, tmp_path: Path, capsys: pytest.Captur
     monkeypatch.chdir(tmp_path)
     assert "No history" in told(capsys)
     assert "No history at" in told(capsys, "--history", "sqlite:///other.db")
-    assert "Cannot use the token" in told(capsys, "--history", place, "--token", "short")
+    assert "The token must be" in told(capsys, "--history", place, "--token", "short")
     assert "Cannot listen at '::nowhere'" in told(capsys, "--history", place, "--host", "::nowhere")
     assert "--port" in told(capsys, "--history", place, "--port", "70000")
 

@@ -90,9 +90,9 @@ def test_filters_and_what_cannot_be_asked(sqlite_url: str) -> None:
         assert total == len(lines) == len([key for key in kept if key[0] == "a" and key[1] == "m" and key[3] == "f1"])
         assert series_page(history, task="nothing") == ([], 0)
         for bad in ({"limit": 0}, {"limit": 201}, {"skip": -1}):
-            with pytest.raises(UsageError, match="Cannot list the series"):
+            with pytest.raises(UsageError, match="A page lists 1 to"):
                 series_page(history, **bad)  # type: ignore[arg-type]
-        with pytest.raises(UsageError, match="Cannot list the names"):
+        with pytest.raises(UsageError, match="The names of tasks and of models"):
             names_in(history, 'task" --')
 
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_kept_is_refused_and_leaves_nothing(url: str) -> None:
             history.append(verdict(model="\ud800"))
         with pytest.raises(UsageError, match="finite numbers"):
             history.append(verdict(details={"stopping": {"x": float("inf")}}))
-        with pytest.raises(UsageError, match="Cannot read the time"):
+        with pytest.raises(UsageError, match="must be a date or a time in ISO 8601"):
             history.append(verdict(), time="yesterday")
         assert history.runs()[2] == 0
 
@@ -193,12 +193,12 @@ def test_an_id_may_be_cut_but_must_be_one(url: str) -> None:
         kept = history.append(verdict())
         assert history.run(kept.id[:6]).id == kept.id
         for wrong in ("zzzz", "ab", "", "%_%_"):
-            with pytest.raises(UsageError, match=f"an id, or at least 4 letters of its beginning, got {re.escape(repr(wrong))}"):
+            with pytest.raises(UsageError, match=f"its id or at least 4 letters of its beginning, not by {re.escape(repr(wrong))}"):
                 history.run(wrong)
         with pytest.raises(DataError, match=f"No run has an id that begins with '{'0' * 32}'"):
             history.run("0" * 32)
         for limit in (0, 10_001):
-            with pytest.raises(UsageError, match="a limit"):
+            with pytest.raises(UsageError, match="limit must be 1 to"):
                 history.runs(limit=limit)
 
 
@@ -487,7 +487,7 @@ def test_faults_of_a_server_without_the_password(postgres_url: str) -> None:
     ],
 )
 def test_addresses_that_are_none(address: str) -> None:
-    with pytest.raises(UsageError, match="Cannot read the address of a history") as told:
+    with pytest.raises(UsageError, match="The address of ") as told:
         parse_address(address)
     assert "secret" not in str(told.value)
 

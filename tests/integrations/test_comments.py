@@ -256,7 +256,7 @@ def test_an_answer_of_502_to_a_comment_that_was_written(service: Service) -> Non
 
 def test_a_server_that_never_answers_is_an_error(service: Service, clock: Clock) -> None:
     service.script.append(lambda request: request.method == "POST" and "/graphql" not in request.path and request.hang_up())
-    with pytest.raises(SourceError, match="Cannot write the comment"):
+    with pytest.raises(SourceError, match="may not have been written"):
         write(service, clock=clock)
     assert service.comments == []
 
@@ -369,7 +369,7 @@ def test_faults_of_the_server_are_tried_again(service: Service, clock: Clock) ->
     service.script.append(once(lambda request: request.method == "GET" and request.answer(503, {"message": "busy"}), times=2))
     assert write(service, clock=clock).done == "created"
     service.script.append(lambda request: request.answer(500, {"message": "down"}))
-    with pytest.raises(SourceError, match=r"Cannot reach .* status 500 \(down\)"):
+    with pytest.raises(SourceError, match=r"No answer from .* status 500 \(down\)"):
         write(service, clock=clock)
 
 
@@ -428,7 +428,7 @@ def test_lists_and_redirects_without_an_end_are_refused(github: Service) -> None
 def test_answers_of_another_shape_are_errors(value: Any) -> None:
     with serving(GitHub()) as there:
         there.script.append(lambda request: request.method == "GET" and request.answer(200, value))
-        with pytest.raises(SourceError, match="Cannot read the answer of GitHub"):
+        with pytest.raises(SourceError, match=r"GitHub at .* answers in a form"):
             write(there)
         assert there.comments == []
 

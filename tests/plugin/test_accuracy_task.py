@@ -272,7 +272,7 @@ def test_what_is_not_there_is_said() -> None:
     on_record("sums", list(range(N)))
     with pytest.raises(DataError, match=r"There is no answer for item '0'\."):
         Sums("m").evaluate(lambda prompt: None)
-    with pytest.raises(UsageError, match="Cannot ask the model"):
+    with pytest.raises(UsageError, match="The model must be a callable"):
         Sums("m").evaluate("a name")
 
     class Empty(AccuracyTask):
@@ -372,7 +372,7 @@ def test_extra_acc_spec_is_the_second_argument_as_in_the_original() -> None:
 def test_a_text_where_a_mapping_is_needed_is_refused(spec: Any) -> None:
     entry("sums", TWO)
     model = Model()
-    with pytest.raises(UsageError, match=r"Cannot use the spec.*expected a mapping.*spec=\{'quant_algo': 'FP8'\}"):
+    with pytest.raises(UsageError, match=r"The spec must be a mapping.*spec=\{'quant_algo': 'FP8'\}"):
         Sums("m").evaluate(model, spec=spec)
     with pytest.raises(UsageError, match="extra_evaluator_kwargs must be"):
         Sums("m").evaluate(model, None, "text")  # type: ignore[arg-type]

@@ -140,7 +140,7 @@ def test_no_way_through_our_own_code_is_shown(told: str) -> None:
         ("test_value", "REGRESSION: t, number"),
         ("test_misspelled", "Unknown argument 'tetha' of accuracy.check. Did you mean theta?"),
         ("test_misspelled_marker", "Unknown argument 'marign' of accuracy.check. Did you mean margin?"),
-        ("test_text_for_a_spec", "Cannot use the spec: expected a mapping of keys to values, got the text 'quant_algo=FP8'"),
+        ("test_text_for_a_spec", "The spec must be a mapping of keys to values, not the text 'quant_algo=FP8'"),
     ],
 )
 def test_failures_are_advice(told: str, test: str, words: str) -> None:

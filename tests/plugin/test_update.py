@@ -100,7 +100,7 @@ def test_the_summary_says_what_happened(updated: Any) -> None:
 
 def test_a_generator_is_refused_with_advice(updated: Any) -> None:
     _, answer = updated
-    assert "Cannot keep the run until the session ends: expected" in answer.out
+    assert "The run cannot be kept until the session ends: give a file" in answer.out
 
 
 def test_then_everything_passes_and_the_settings_stay(project: Any) -> None:

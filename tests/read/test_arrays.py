@@ -132,19 +132,19 @@ def test_shapes() -> None:
         open_source([1, 2, 3], [1, 2], columns={})
     with pytest.raises(DataError, match=r"The prediction array has 2 dimensions \(shape \(2, 2\)\); it must have one value per item\."):
         open_source([1, 2], np.zeros((2, 2)), columns={})
-    with pytest.raises(DataError, match=r"Cannot use list values as truth: expected a text, a number or.* in row 1"):
+    with pytest.raises(DataError, match=r"A truth must be a text, a number or.*not a list.* in row 1"):
         open_source([[1, 2], [3, 4]], [1, 2], columns={})
     with pytest.raises(SourceError, match=r"The source has no items\."):
         open_source([], [], columns={})
     with pytest.raises(SourceError, match="no items"):
         open_source(np.array([]), columns={})
-    with pytest.raises(DataError, match=r"Cannot use dict values as truth: expected a text, a number or.* in row 2"):
+    with pytest.raises(DataError, match=r"A truth must be a text, a number or.*not a dict.* in row 2"):
         open_source(["a", {}], ["a", "b"], columns={}).items()
-    with pytest.raises(DataError, match=r"Cannot use complex values as truth:.* got 1j in row 2"):
+    with pytest.raises(DataError, match=r"A truth must be .*not a complex: 1j in row 2"):
         open_source(["a", 1j], ["a", "b"], columns={}).items()
-    with pytest.raises(DataError, match=r"Cannot use an array of type \|S1 as truth: expected text, numbers or.*Hint: decode bytes"):
+    with pytest.raises(DataError, match=r"truth must be text, numbers or booleans, not an array of type \|S1.*Hint: decode bytes"):
         open_source(np.array([b"a"]), ["a"], columns={})
-    with pytest.raises(UsageError, match=r"Cannot use set as truth: expected a list, an array or a Series, got \{1,"):
+    with pytest.raises(UsageError, match=r"truth must be a list, an array or a Series, not a set: \{1,"):
         open_source({1, 2}, [1, 2], columns={})
 
 
@@ -189,7 +189,7 @@ def test_all_roles_as_arrays() -> None:
         open_source([1, 0], columns={"id": ["a", "a"]}).items()
     with pytest.raises(UsageError, match="Unknown argument 'colour'"):
         open_source([1, 0], columns={"colour": [1, 2]})
-    with pytest.raises(UsageError, match=r"Cannot use str as group: expected a list, an array or a Series, got 'passage'\."):
+    with pytest.raises(UsageError, match=r"group must be a list, an array or a Series, not a str: 'passage'\."):
         open_source([1, 0], columns={"group": "passage"})
 
 

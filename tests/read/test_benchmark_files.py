@@ -124,15 +124,15 @@ def test_mmlu_of_the_hub_is_the_same_mmlu(tmp_path: Path) -> None:
 def test_mmlu_of_the_hub_without_its_examples_is_refused(tmp_path: Path) -> None:
     place = hub_mmlu(tmp_path)
     (place / "dev-00000-of-00001.parquet").unlink()
-    with pytest.raises(SourceError, match=r"examples of 'anatomy' in dev-\*\.parquet beside .*got 0 rows.*init --preset mmlu"):
+    with pytest.raises(SourceError, match=r"examples of 'anatomy' in dev-\*\.parquet beside .*there are 0.*init --preset mmlu"):
         benchmark_rows(place, "mmlu", ["examples"])
     assert len(benchmark_rows(place, "mmlu", [])) == 3
 
 
 BAD_HUB: list[tuple[tuple[str, str, Any, Any], str]] = [
-    (("Q?", "anatomy", ["a", "b", "c"], 1), "a list of four texts, got the choices"),
-    (("Q?", "anatomy", ["a", "b", "c", "d"], 4), "from 0 to 3, or one of A, B, C, D, got the answer 4"),
-    (("Q?", "anatomy", ["a", "b", "c", "d"], None), "got the answer None"),
+    (("Q?", "anatomy", ["a", "b", "c"], 1), "has the choices .*; it must have a list of four texts"),
+    (("Q?", "anatomy", ["a", "b", "c", "d"], 4), "has the answer 4; it must have a whole number from 0 to 3, or one of A, B, C, D"),
+    (("Q?", "anatomy", ["a", "b", "c", "d"], None), "has the answer None"),
     (("", "anatomy", ["a", "b", "c", "d"], 1), "no text in 'question'"),
     (("Q?", "", ["a", "b", "c", "d"], 1), "no text in 'subject'"),
 ]
@@ -148,9 +148,9 @@ def test_a_row_of_the_hub_that_is_none_of_mmlu_is_named(
 
 
 BAD_MMLU = [
-    (["question", "A", "B", "C", "D", "answer"], r"line 1: expected one of A, B, C, D, got the answer 'answer'.*no header"),
-    (["q", "1", "2", "3", "A"], "line 1: expected 6: .*got 5 fields"),
-    (["q", "1", "2", "3", "4", "E"], "got the answer 'E'"),
+    (["question", "A", "B", "C", "D", "answer"], r"line 1, has the answer 'answer'; it must have one of A, B, C, D.*no header"),
+    (["q", "1", "2", "3", "A"], "line 1, has 5 fields; it must have 6: "),
+    (["q", "1", "2", "3", "4", "E"], "has the answer 'E'"),
     ([" ", "1", "2", "3", "4", "A"], "no text in 'question'"),
 ]
 
@@ -200,14 +200,14 @@ def test_an_item_that_is_there_twice_has_two_ids(tmp_path: Path) -> None:
 
 
 BAD_GSM8K: list[tuple[str, str]] = [
-    ('{"question": "q", "answer": "4"}', "line 3: expected a solution that ends with ####"),
-    ('{"question": "q", "answer": "#### none"}', "line 3: expected a solution that ends with ####"),
-    ('{"question": "q"}', "line 3: expected the columns question, answer, got no column 'answer' among 'question'"),
+    ('{"question": "q", "answer": "4"}', "line 3, has .*; it must have a solution that ends with ####"),
+    ('{"question": "q", "answer": "#### none"}', "line 3, has .*; it must have a solution that ends with ####"),
+    ('{"question": "q"}', "line 3, has no column 'answer' among 'question'; it must have the columns question, answer"),
     ('{"question": "q", "answer": null}', "line 3.*no text in 'answer'"),
     ('{"question": 5, "answer": "#### 4"}', "line 3.*5 in 'question'"),
-    ('["q"]', "line 3: expected one JSON object a line, got a list"),
-    ('{"question": "q', "line 3: expected one JSON object a line, got no JSON"),
-    ("[" * 100_000, "line 3: expected one JSON object a line"),
+    ('["q"]', "line 3, has a list; it must have one JSON object a line"),
+    ('{"question": "q', "line 3, has no JSON.*; it must have one JSON object a line"),
+    ("[" * 100_000, "line 3, has .*; it must have one JSON object a line"),
 ]
 
 
@@ -247,7 +247,7 @@ def test_gpqa_with_other_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gpqa\.csv', line 1.*no column 'Correct Answer' among 'Question', 'Answer'"):
         benchmark_rows(file, "gpqa", [])
     short = table(tmp_path / "short.csv", GPQA, ["r", "q", "a", "b", "c"])
-    with pytest.raises(DataError, match=r"short\.csv', line 2: expected 6, as in the header, got 5 fields"):
+    with pytest.raises(DataError, match=r"short\.csv', line 2, has 5 fields; it must have 6, as in the header"):
         benchmark_rows(short, "gpqa", [])
     with pytest.raises(DataError, match="no items"):
         benchmark_rows(table(tmp_path / "none.csv", GPQA), "gpqa", [])

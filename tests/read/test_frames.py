@@ -59,7 +59,7 @@ def test_numbers_of_every_type() -> None:
         assert str(source.items().score.tolist()) == "[1.0, 0.0, nan]"
     with pytest.raises(DataError, match=r"Infinite score in row 2: inf\."):
         open_source(pa.table({"score": [1.0, float("inf")]}), columns={}).tabulate(["score"])
-    with pytest.raises(DataError, match=r"Cannot read a score as a number:.* got '85%' in row 2"):
+    with pytest.raises(DataError, match=r"The score in row 2 must be a number.* not '85%'"):
         open_source(pl.DataFrame({"score": ["1", "85%"]}), columns={}).tabulate(["score"])
 
 

@@ -150,7 +150,7 @@ def test_what_is_not_there_is_named(runs: list[str]) -> None:
 
 @pytest.mark.parametrize("path", ["", "../x.json", "a/../../x.json", "a//b.json", "a\\b.json", "x\x00.json", "./x.json"])
 def test_a_path_does_not_leave_the_run(path: str) -> None:
-    with pytest.raises(UsageError, match="Cannot read"):
+    with pytest.raises(UsageError, match=r"does not name a run|not a path below"):
         sy.measure(f"mlflow:runs:/{'a' * 32}/{path}")
 
 
@@ -158,7 +158,7 @@ def test_a_path_does_not_leave_the_run(path: str) -> None:
     "address", ["mlflow:", "mlflow:x.json", "mlflow:http://127.0.0.1:5000", "mlflow:runs:/../x/y.json", "mlflow:models:/m/1"]
 )
 def test_an_address_of_another_kind_is_refused(address: str) -> None:
-    with pytest.raises(UsageError, match="expected a run and the path of its artifact"):
+    with pytest.raises(UsageError, match="does not name a run and the path of its artifact"):
         sy.measure(address)
 
 

@@ -125,7 +125,7 @@ def test_a_second_argument_needs_arrays(tmp_path: Path) -> None:
 def test_what_cannot_come_in() -> None:
     with pytest.raises(UsageError, match=r"Cannot open 3 bytes as a source\."):
         open_source(b"a,b", columns={})
-    with pytest.raises(UsageError, match=r"Cannot use int as score: expected a list, an array or a Series\."):
+    with pytest.raises(UsageError, match=r"score must be a list, an array or a Series, not an int\."):
         open_source(7, columns={})
     with pytest.raises(DataError, match=r"Row 2 is int; every row must be a dict\."):
         open_source([{"truth": 1}, 2], columns={})
@@ -154,7 +154,7 @@ def test_tabulate_by_and_weight(tmp_path: Path) -> None:
         ((1, -2, 3), r"Weights must be 0 or more: -2\.0 in row 2\."),
         ((1, 2, None), r"Weights must be 0 or more: a missing weight in row 3\."),
         ((0, 0, 0), r"All 3 weights are zero\."),
-        ((1, "x", 1), r"Cannot read a weight as a number:.* got 'x' in row 2"),
+        ((1, "x", 1), r"The weight in row 2 must be a number.* not 'x'"),
     ],
 )
 def test_weights_that_are_none(tmp_path: Path, weights: tuple[object, ...], message: str) -> None:
@@ -183,7 +183,7 @@ def test_numeric_truth_and_ratio(tmp_path: Path) -> None:
     assert str(items.prediction_value.tolist()) == "[1.0, nan]"
     assert [part.tolist() for part in items.ratio] == [[2.0, 3.0], [10.0, 20.0]]
     write(path, "truth,pred\n1.5,1\n2,high\n")
-    with pytest.raises(DataError, match=r"Cannot read a prediction as a number:.* got 'high' in row 2"):
+    with pytest.raises(DataError, match=r"The prediction in row 2 must be a number.* not 'high'"):
         open_source(path, columns={}).items(numeric=True)
 
 

@@ -53,8 +53,6 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         rows_of(tmp_path / "a.jsonl")
     with pytest.raises(UsageError, match="a file"):
         rows_of("postgresql://me:secret@host/db?table=t")
-    with pytest.raises(
-        UsageError, match=r"Cannot read rows: expected a path, a frame, rows as dicts, or a dict of columns, got int\."
-    ) as told:
+    with pytest.raises(UsageError, match=r"Rows must be a path, a frame, rows as dicts, or a dict of columns, not an int\.") as told:
         rows_of(7)
     assert "int" in str(told.value)

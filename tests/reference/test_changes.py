@@ -113,14 +113,14 @@ def test_a_last_line_without_its_end_is_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "match"),
     [
-        (b"nonsense", "line 2 of .*'nonsense'"),
-        (b"[]", "line 2"),
-        (b'{"action": "record"}', "line 2"),
-        (b'{"action": 1, "time": "x"}', "line 2"),
-        (b'{"action": "record", "time": "x", "spec": 3}', "line 2"),
-        (b"\xff", "line 2"),
+        (b"nonsense", "Line 2 of .*'nonsense'"),
+        (b"[]", "Line 2"),
+        (b'{"action": "record"}', "Line 2"),
+        (b'{"action": 1, "time": "x"}', "Line 2"),
+        (b'{"action": "record", "time": "x", "spec": 3}', "Line 2"),
+        (b"\xff", "Line 2"),
         (b"<<<<<<< HEAD", "merge conflict.*merge=union"),
-        (b"[" * 100_000, "line 2"),
+        (b"[" * 100_000, "Line 2"),
     ],
 )
 def test_a_damaged_line_is_told_with_its_number(tmp_path: Path, line: bytes, match: str) -> None:
@@ -170,7 +170,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
         Change(action="record", reason="\ud800"),
         Change(action="record", spec={"x": {1}}),
     ):
-        with pytest.raises(UsageError, match="Cannot keep the history"):
+        with pytest.raises(UsageError, match=r"Cannot keep the history|texts and finite numbers only"):
             append_change(path, change)
     assert not path.exists()
     with pytest.raises(UsageError, match="Cannot lock"):

@@ -108,10 +108,10 @@ def test_an_absolute_directory_and_one_above(tmp_path: Path) -> None:
 WRONG = {
     'directroy = "x"': "Unknown key directroy in ",
     'reference = "x"\n': "the keys are directory, spec_keys, ids, history, policy, tasks",
-    "directory = 3": "expected a text, got 3",
-    'directory = ""': "expected a text",
+    "directory = 3": "must be a text, not 3",
+    'directory = ""': "must be a text",
     'spec_keys = "x"': "a list of names",
-    'spec_keys = ["sigma"]': ": expected names of their own, got 'sigma' cannot be a spec key: entries have a",
+    'spec_keys = ["sigma"]': " must be names of their own, not 'sigma' cannot be a spec key: entries have a",
     'ids = "hash"': "ids must be kept or hashed, not 'hash'",
     "policy = 3": "a table, [policy]",
     "[policy]\nmax_thet = 3": "Did you mean policy.max_theta?",

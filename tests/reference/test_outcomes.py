@@ -327,7 +327,7 @@ def test_what_cannot_be_kept_is_refused(name: str) -> None:
 
 
 def test_roles_are_checked() -> None:
-    with pytest.raises(UsageError, match="the role 'scores'"):
+    with pytest.raises(UsageError, match="not 'scores'"):
         outcomes_of([ONE], roles={"scores"})
     with pytest.raises(UsageError, match="no column of answers"):
         outcomes_of([ONE], roles={"truth", "id"})

@@ -44,7 +44,7 @@ def test_every_kind_is_tried() -> None:
         ({"kind": "verdict", "schema": None}, "schema None"),
         ({"kind": "verdict", "schema": 1}, "no 'verdict'"),
         ({"kind": "verdict", "schema": 1, "verdict": "splendid"}, "'splendid'"),
-        ({"kind": "measurement", "schema": 1, "metrics": 5}, "Cannot read the measurement"),
+        ({"kind": "measurement", "schema": 1, "metrics": 5}, "The measurement is not as steelyard wrote it"),
     ],
 )
 def test_refused_with_its_reason(plain: Any, said: str) -> None:

@@ -67,18 +67,18 @@ def test_declared_labels_put_strays_last() -> None:
     ("make", "message"),
     [
         (lambda: Counts.of(6, 5), r"Cannot have 6 right of 5\."),
-        (lambda: Counts.of(-1, 5), "expected 0 or more"),
-        (lambda: Counts.of(1, -5), "expected 0 or more"),
+        (lambda: Counts.of(-1, 5), "must be 0 or more"),
+        (lambda: Counts.of(1, -5), "must be 0 or more"),
         (lambda: Counts.of(True, 5), "whole number"),
         (lambda: Counts.of(2.0, 5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.of("2", 5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.of(None, 5), "whole number"),  # type: ignore[arg-type]
-        (lambda: Counts.binary(tp=1, fp=-2, fn=0), "expected 0 or more"),
+        (lambda: Counts.binary(tp=1, fp=-2, fn=0), "must be 0 or more"),
         (lambda: Counts.binary(tp=1, fp=0, fn=0.5), "whole number"),  # type: ignore[arg-type]
         (lambda: Counts.binary(tp=1, fp=0, fn=0, tn=False), "whole number"),
         (lambda: Counts.table([[1, 2], [3]]), "as many rows and columns"),
         (lambda: Counts.table([[1, 2], [3, 4]], labels=["a"]), "as many rows and columns"),
-        (lambda: Counts.table([[1, -2], [3, 4]]), "expected 0 or more"),
+        (lambda: Counts.table([[1, -2], [3, 4]]), "must be 0 or more"),
         (lambda: Counts.table([[1, 1.5], [3, 4]]), "whole number"),  # type: ignore[list-item]
         (lambda: Counts.table({("a", "a"): 1}, labels=["a", "a"]), r"The declared labels repeat one: 'a', 'a'\."),
         (

@@ -53,7 +53,7 @@ def test_without_a_reason_nothing_is_changed(own_project: Project, reason: str) 
     before = (own_project.root / "references" / "gsm8k.yaml").read_bytes()
     reply = visitor.post("/reference/approve", {**fields(visitor, REFERENCE), "reason": reason})
     assert reply.status == 400
-    assert "without a reason" in reply.text
+    assert "needs a reason" in reply.text
     run = own_project.runs["gsm8k-2"]
     reply = visitor.post(f"/runs/{run.id}/record", {**fields(visitor, f"/runs/{run.id}/record"), "reason": reason})
     assert reply.status == 400

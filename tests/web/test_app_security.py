@@ -179,7 +179,7 @@ def test_tokens_that_are_no_good_are_refused() -> None:
     assert len(checked_token(None)) >= 32
     assert checked_token("a long enough token") == "a long enough token"
     for bad in ("", "short", " " + "a" * 20, "é" * 20, "a" * 20 + "\n"):
-        with pytest.raises(UsageError, match="Cannot use the token"):
+        with pytest.raises(UsageError, match="The token must be"):
             checked_token(bad)
 
 

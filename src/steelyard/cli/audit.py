@@ -40,7 +40,12 @@ def _scores(words: tuple[str, ...]) -> dict[str, str] | list[str] | str:
     names = [name for name, _, _ in named]
     if not all(names) or len(set(names)) < len(names):
         got = "one name twice" if all(names) else "scores with and without a name"
-        raise UsageError("cannot tell the scores apart", got=got, need="a name for each, or none", hint="new=87.4 old=86.1")
+        raise UsageError(
+            f"Give a name for every score or for none; these have {got}.",
+            got=got,
+            need="a name for each, or none",
+            hint="new=87.4 old=86.1",
+        )
     return {name: score for name, _, score in named}
 
 

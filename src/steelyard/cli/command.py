@@ -612,9 +612,11 @@ def pairs_given(words: tuple[str, ...], option: str) -> dict[str, str]:
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"cannot read {option}", got=repr(word), need="KEY=VALUE", hint=f"{option} quant_algo=FP8")
+            raise UsageError(
+                f"{option} must be KEY=VALUE, not {word!r}.", got=repr(word), need="KEY=VALUE", hint=f"{option} quant_algo=FP8"
+            )
         if key.strip() in found:
-            raise UsageError(f"cannot read {option}", got=f"{key.strip()!r} twice", need="each key once")
+            raise UsageError(f"{option} has {key.strip()!r} twice.", got=f"{key.strip()!r} twice", need="each key once")
         found[key.strip()] = value.strip()
     return found
 
@@ -628,7 +630,7 @@ def _shares(words: tuple[str, ...], flag: str) -> dict[str, float | str]:
     """NAME=SHARE, repeated. A share that is no number stays a text, which the question refuses."""
     for word in words:
         if not all(part.strip() for part in word.partition("=")):
-            raise UsageError(f"cannot read {flag}", got=repr(word), need="NAME=SHARE", hint=f"{flag} calibration=.1")
+            raise UsageError(f"{flag} must be NAME=SHARE, not {word!r}.", got=repr(word), need="NAME=SHARE", hint=f"{flag} calibration=.1")
     found: dict[str, float | str] = {}
     for name, share in pairs_given(words, flag).items():
         try:
@@ -642,7 +644,12 @@ def fraction(text: str, flag: str = "--counts") -> tuple[int, int]:
     """K/N as two whole numbers."""
     k, slash, n = text.partition("/")
     if not slash or not k.strip().isdecimal() or not n.strip().isdecimal():
-        raise UsageError(f"cannot read {flag}", got=repr(text), need="K/N, two whole numbers", hint="85/100 is 85 right of 100")
+        raise UsageError(
+            f"{flag} must be K/N, two whole numbers, not {text!r}.",
+            got=repr(text),
+            need="K/N, two whole numbers",
+            hint="85/100 is 85 right of 100",
+        )
     return int(k), int(n)
 
 
@@ -663,7 +670,7 @@ def _drop(text: str, flag: str) -> float | str:
         return float(text)
     except ValueError:
         need = "a number, or a share of the reference with a % sign"
-        raise UsageError(f"cannot read {flag}", got=repr(text), need=need, hint="5% is 5% of the reference") from None
+        raise UsageError(f"{flag} must be {need}, not {text!r}.", got=repr(text), need=need, hint="5% is 5% of the reference") from None
 
 
 def _numbers(text: str, flag: str) -> tuple[float, ...]:
@@ -671,7 +678,9 @@ def _numbers(text: str, flag: str) -> tuple[float, ...]:
     try:
         a, b = (float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"cannot read {flag}", got=repr(text), need="A,B, two numbers", hint="45,5 is about 45 of 50") from None
+        raise UsageError(
+            f"{flag} must be A,B, two numbers, not {text!r}.", got=repr(text), need="A,B, two numbers", hint="45,5 is about 45 of 50"
+        ) from None
     return a, b
 
 
@@ -687,7 +696,9 @@ def _price(text: str, flag: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"cannot read {flag}", got=repr(text), need="a number", hint="--price input=0.5,output=1.5") from None
+        raise UsageError(
+            f"{flag} needs a number as its price, not {text!r}.", got=repr(text), need="a number", hint="--price input=0.5,output=1.5"
+        ) from None
 
 
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
@@ -785,7 +796,9 @@ def _print(text: str, color: bool | None) -> None:
         raise click.exceptions.Exit(0) from None
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise UsageError("cannot print the answer", got=fault.strerror or str(fault), need="free space where stdout goes") from fault
+        raise UsageError(
+            f"Cannot print the answer: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="free space where stdout goes"
+        ) from fault
 
 
 def _can_draw(stream: Any) -> bool:

@@ -85,5 +85,7 @@ def _tallies(given: Given) -> tuple[Any, ...]:
 def _numbers(text: str, many: int, option: str, shape: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != many or not all(part.isdecimal() for part in parts):
-        raise UsageError(f"cannot read {option}", got=repr(text), need=f"{many} whole numbers: {shape}")
+        raise UsageError(
+            f"{option} must be {many} whole numbers ({shape}), not {text!r}.", got=repr(text), need=f"{many} whole numbers: {shape}"
+        )
     return [int(part) for part in parts]

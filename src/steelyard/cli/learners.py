@@ -54,7 +54,9 @@ def load_learner(text: str) -> Any:
     module, colon, name = text.partition(":")
     if not (module and colon and name):
         raise UsageError(
-            f"cannot find the learner {text!r}", need="pkg.mod:name", hint="sklearn.naive_bayes:GaussianNB, or mymodels:make_a"
+            f"Name the learner as pkg.mod:name, not {text!r}.",
+            need="pkg.mod:name",
+            hint="sklearn.naive_bayes:GaussianNB, or mymodels:make_a",
         )
     here = os.getcwd()
     if here not in sys.path:
@@ -63,7 +65,12 @@ def load_learner(text: str) -> Any:
         found: Any = import_module(module)
     except Exception as fault:  # a user's module may fail in any way
         hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
-        raise UsageError(f"cannot import {module!r}", got=f"{type(fault).__name__}: {fault}", need="a module", hint=hint) from fault
+        raise UsageError(
+            f"Cannot import {module!r} ({type(fault).__name__}: {fault}).",
+            got=f"{type(fault).__name__}: {fault}",
+            need="a module",
+            hint=hint,
+        ) from fault
     for part in name.split("."):
         if not hasattr(found, part):
             public = [each for each in vars(found) if not each.startswith("_")][:12]
@@ -83,7 +90,9 @@ def _made(maker: Any, text: str) -> Any:
         return maker()
     except Exception as fault:
         raise UsageError(
-            f"cannot make the learner {text!r}", got=f"{type(fault).__name__}: {fault}", need="a callable that works without arguments"
+            f"{text!r} failed when it was called without arguments ({type(fault).__name__}: {fault}).",
+            got=f"{type(fault).__name__}: {fault}",
+            need="a callable that works without arguments",
         ) from fault
 
 

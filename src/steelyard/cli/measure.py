@@ -69,7 +69,9 @@ def _write_record(data: Any, given: Given) -> None:
     output: Path | None = given["output"][0] if given["output"] else None
     if output is not None and output.suffix != ".json":
         raise UsageError(
-            f"cannot name the files of the record after {str(output)!r}", need="-o NAME.json", hint="the items go to NAME_samples.jsonl"
+            f"Give a file NAME.json with -o, not {str(output)!r}: the record and its items are named after it.",
+            need="-o NAME.json",
+            hint="the items go to NAME_samples.jsonl",
         )
     if output is not None:
         refuse_overwriting({"-o": [output.with_name(f"{output.stem}_samples.jsonl")]}, [data])

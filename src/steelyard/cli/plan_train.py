@@ -83,5 +83,7 @@ def _measured(given: Given) -> Any:
 
 def _numbers(texts: list[str]) -> list[int] | None:
     if odd := [text for text in texts if not text.isdecimal()]:
-        raise UsageError("cannot use --sizes", got=repr(odd[0]), need="whole numbers, joined by commas")
+        raise UsageError(
+            f"--sizes must be whole numbers, joined by commas, not {odd[0]!r}.", got=repr(odd[0]), need="whole numbers, joined by commas"
+        )
     return [int(text) for text in texts] or None

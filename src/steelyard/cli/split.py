@@ -49,7 +49,7 @@ def split(data: tuple[str, ...], given: Given) -> None:
     refuse_given(allowed, "a new split", hint="add --check, or leave them out")
     if len(data) != 1:
         hint = "steelyard split --check checks finished parts"
-        raise UsageError("cannot split several files", got=f"{len(data)}", need="one file", hint=hint)
+        raise UsageError(f"Only one file can be split at a time, not {len(data)}.", got=f"{len(data)}", need="one file", hint=hint)
     from steelyard.questions.split.split import split as ask
 
     keywords = given.keywords()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.did_you_mean import listed
-from steelyard.errors import AmbiguityError, DataError, UsageError, in_short
+from steelyard.errors import AmbiguityError, DataError, UsageError, in_short, with_article
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse
 from steelyard.options.option import MOST
@@ -118,7 +118,8 @@ def _table_points(curve: Any, given: Mapping[str, str | None], n_test: Any, high
         raise DataError("The curve has no points.", got="an empty list", need=f"scores at {LEAST_SIZES} or more training sizes")
     if not isinstance(curve, (str, os.PathLike, Mapping)) and not hasattr(curve, "columns") and not _is_rows(curve):
         raise UsageError(
-            "cannot use the curve",
+            "A curve is a path, a frame, rows as dicts, columns as a dict, or what learning_curve gave, not "
+            f"{with_article(type(curve).__name__)}.",
             got=type(curve).__name__,
             need="a path, a frame, rows as dicts, columns as a dict, or what learning_curve gave",
         )
@@ -226,7 +227,12 @@ def _check(points: Points, higher_is_better: bool) -> None:
     if not ((sizes >= 1) & (sizes == np.floor(sizes))).all():
         odd = sizes[~((sizes >= 1) & (sizes == np.floor(sizes)))][0]
         hint = "shares of a training set must be turned into numbers of items" if 0 < odd < 1 else ""
-        raise DataError("cannot use the training sizes", got=f"{odd:g}", need="whole numbers of at least 1", hint=hint)
+        raise DataError(
+            f"Training sizes must be whole numbers of at least 1, not {odd:g}.",
+            got=f"{odd:g}",
+            need="whole numbers of at least 1",
+            hint=hint,
+        )
     if (distinct := len(np.unique(sizes))) < LEAST_SIZES:
         raise DataError(
             f"A learning curve needs at least {LEAST_SIZES} different training sizes, got {distinct}: three numbers are fitted, "
@@ -239,10 +245,14 @@ def _check(points: Points, higher_is_better: bool) -> None:
         _check_scores(points.train, higher_is_better)
     for name, column in (("standard errors", points.se), ("test sizes", points.n_test)):
         if column is not None and not (column > 0).all():
-            raise DataError(f"cannot use the {name}", got=f"{column[~(column > 0)][0]:g}", need="numbers above 0")
+            raise DataError(
+                f"The {name} must be above 0; there is {column[~(column > 0)][0]:g}.",
+                got=f"{column[~(column > 0)][0]:g}",
+                need="numbers above 0",
+            )
     if points.n_test is not None and (points.n_test < 1).any():
         raise DataError(
-            "cannot use the test sizes",
+            f"Test sizes must be numbers of test items, not {points.n_test.min():g}.",
             got=f"{points.n_test.min():g}",
             need="numbers of test items",
             hint="n_test= names another column, or a number; n_test='none' ignores it",
@@ -253,9 +263,18 @@ def _check(points: Points, higher_is_better: bool) -> None:
 def _check_scores(scores: FloatArray, higher_is_better: bool) -> None:
     if higher_is_better and scores.max() > 1:
         hint = "divide percentages by 100" if scores.max() <= 100 else "higher_is_better=False for errors and losses"
-        raise DataError("cannot use the scores", got=f"{scores.max():g}", need="numbers of at most 1, the best there is", hint=hint)
+        raise DataError(
+            f"Scores must be at most 1, the best there is; there is one of {scores.max():g}.",
+            got=f"{scores.max():g}",
+            need="numbers of at most 1, the best there is",
+            hint=hint,
+        )
     if not higher_is_better and scores.min() < 0:
-        raise DataError("cannot use the scores", got=f"{scores.min():g}", need="numbers of at least 0, the best there is")
+        raise DataError(
+            f"Scores must be at least 0, the best there is; there is one of {scores.min():g}.",
+            got=f"{scores.min():g}",
+            need="numbers of at least 0, the best there is",
+        )
 
 
 def _check_seeds(points: Points) -> None:

@@ -326,10 +326,18 @@ def warn_disagreement(items: Items, warnings: Warnings, name: str = "") -> None:
 def check_names(names: Sequence[str], systems: int) -> None:
     """One name per system, each once; one long source may hold any number of systems from two on."""
     if not all(isinstance(name, str) for name in names):
-        raise UsageError("cannot name the systems", got=repr(list(names))[:60], need="texts", hint="names=['a', 'b']")
+        raise UsageError(
+            f"Names of systems must be texts, not {repr(list(names))[:60]}.",
+            got=repr(list(names))[:60],
+            need="texts",
+            hint="names=['a', 'b']",
+        )
     wrong = len(names) != systems if systems > 1 else len(names) < 2
     if wrong or len(set(names)) != len(names):
         need = "one name per system, each once"
         raise UsageError(
-            "cannot name the systems", got=f"{', '.join(map(repr, names))} for {systems} source(s)", need=need, hint="names=['a', 'b']"
+            f"Give each system a name of its own: there are {systems} source(s) and the names {', '.join(map(repr, names))}.",
+            got=f"{', '.join(map(repr, names))} for {systems} source(s)",
+            need=need,
+            hint="names=['a', 'b']",
         )

@@ -375,7 +375,11 @@ def _auc(pairs: Pairs, metric: Metric, asked: CompareOptions, warnings: Warnings
     pair = attempt(lambda: delong_pair(first, second, positive, group))
     if isinstance(pair, Degenerate):
         need = "at least two positives, two negatives, and five groups if there are groups"
-        raise DataError("cannot compare auc", got=str(pair), need=need) from pair
+        raise DataError(
+            f"Comparing auc needs at least two positives and two negatives, and five groups if there are groups ({pair}).",
+            got=str(pair),
+            need=need,
+        ) from pair
     fewer = min(int(positive.sum()), int((~positive).sum()))
     details: dict[str, Any] = {}
     enough = True
@@ -450,7 +454,11 @@ def _auc_unpaired(samples: list[Sample], metric: Metric, asked: CompareOptions, 
     tables = [sample.score_table(positives(sample)) for sample in samples]
     pair = attempt(lambda: delong_unpaired(tables[0], tables[1]))
     if isinstance(pair, Degenerate):
-        raise DataError("cannot compare auc", got=str(pair), need="at least two positives and two negatives in each run") from pair
+        raise DataError(
+            f"Comparing auc needs at least two positives and two negatives in each run ({pair}).",
+            got=str(pair),
+            need="at least two positives and two negatives in each run",
+        ) from pair
     fewer = min(min(table.n_positive, table.n_negative) for table in tables)
     found = auc_evidence(pair, fewer, sum(s.n for s in samples), metric, asked, warnings, design="unpaired")
     found.own = OwnEstimate(rows[0].interval, rows[0].standard_error), OwnEstimate(rows[1].interval, rows[1].standard_error)

@@ -305,7 +305,7 @@ def _at_least(found: Posterior, least: float, name: str) -> float:
     """The posterior probability that the metric is so much or more."""
     if not found.bottom <= least <= found.top:
         raise UsageError(
-            f"cannot give the chance that {name} is at least {least:g}",
+            f"at_least= must lie between {found.bottom:g} and {found.top:g} for {name}, not at {least:g}.",
             got=f"{least:g}",
             need=f"a value between {found.bottom:g} and {found.top:g}",
             hint=f"write {least / 100:g}" if found.top < least <= 100 * found.top else "",

@@ -36,12 +36,17 @@ def parse_address(url: str, base: str | os.PathLike[str] | None = None) -> Addre
         port = parts.port
         asked = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     except ValueError:
-        raise UsageError("cannot read the address of a history", got="a malformed URL", need="a URL", hint=HINT) from None
+        raise UsageError("The address of the history is not a valid URL.", got="a malformed URL", need="a URL", hint=HINT) from None
     if parts.scheme == "sqlite":
         return _file(parts.netloc, unquote(parts.path), asked, base)
     if parts.scheme not in ("postgresql", "postgres"):
         got = f"the kind {parts.scheme!r}" if "://" in url and parts.scheme else "no URL"
-        raise UsageError("cannot read the address of a history", got=got, need="sqlite:/// or postgresql://", hint=HINT)
+        raise UsageError(
+            f"The address of a history begins with sqlite:/// or postgresql://; this has {got}.",
+            got=got,
+            need="sqlite:/// or postgresql://",
+            hint=HINT,
+        )
     settings = server_settings(parts)
     place = f"{parts.hostname or asked.get('host', '')}{f':{port}' if port else ''}"
     return Address(shown=f"postgresql://{place}/{settings.get('dbname', '')}", settings={**settings, **asked})
@@ -51,7 +56,12 @@ def _file(netloc: str, path: str, asked: dict[str, str], base: str | os.PathLike
     mode = asked.pop("mode", None)
     if netloc or asked or path in ("", "/") or mode not in (None, "ro") or "\0" in path:
         got = f"the option {min(asked)!r}" if asked else f"mode={mode}" if mode else "no path after three slashes"
-        raise UsageError("cannot read the address of a history", got=got, need="a path, and nothing or ?mode=ro after it", hint=HINT)
+        raise UsageError(
+            f"The address of a history in SQLite is a path, perhaps with ?mode=ro after it; this has {got}.",
+            got=got,
+            need="a path, and nothing or ?mode=ro after it",
+            hint=HINT,
+        )
     found = Path(path[1:])
     found = found if base is None or found.is_absolute() else Path(base) / found
     return Address(shown=f"sqlite:///{_near(found)}", path=found, read_only=mode == "ro")

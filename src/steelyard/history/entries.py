@@ -50,7 +50,9 @@ def entry_of(result: Any, *, task: str | None = None, model: str | None = None, 
         found = {"command": "measure", **_of_measurement(result, metric)}
     else:
         raise UsageError(
-            "cannot add to the history", got=with_article(type(result).__name__), need="a verdict, a record, a run or a measurement"
+            f"The history takes a verdict, a record, a run or a measurement, not {with_article(type(result).__name__)}.",
+            got=with_article(type(result).__name__),
+            need="a verdict, a record, a run or a measurement",
         )
     found |= {name: value for name, value in (("task", task), ("model", model)) if value is not None}
     lacking = [name for name in ("task", "model") if not found.get(name)]
@@ -161,7 +163,7 @@ def moments(many: int) -> list[str]:
     return [utc(now + timedelta(microseconds=place)) for place in range(many)]
 
 
-def utc(moment: datetime | str | None = None, *, what: str = "the time") -> str:
+def utc(moment: datetime | str | None = None, *, what: str = "time") -> str:
     """A time as the history keeps it: UTC, to the microsecond, of one length, so that texts sort as times do.
 
     >>> utc("2026-11-16T05:00:00+01:00"), utc("2026-11-16")
@@ -178,7 +180,10 @@ def utc(moment: datetime | str | None = None, *, what: str = "the time") -> str:
             found = datetime.fromisoformat(moment.strip())
         except ValueError:
             raise UsageError(
-                f"cannot read {what}", got=repr(moment), need="a date or a time, ISO 8601", hint="2026-11-16, or 2026-11-16T04:30:00Z (UTC)"
+                f"{what} must be a date or a time in ISO 8601, not {moment!r}.",
+                got=repr(moment),
+                need="a date or a time, ISO 8601",
+                hint="2026-11-16, or 2026-11-16T04:30:00Z (UTC)",
             ) from None
     found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     return found.strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)

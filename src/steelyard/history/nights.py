@@ -205,7 +205,11 @@ def values_of(history: History, named: Iterable[Mapping[str, Any]]) -> dict[tupl
 def check_series(name: Any) -> str:
     """The name of a series, or why it is none."""
     if not isinstance(name, str) or not name.strip() or len(name) > 200 or not name.isprintable():
-        raise UsageError("cannot use this name of a series", got=repr(name), need="a text of 1 to 200 printable characters")
+        raise UsageError(
+            f"The name of a series must be 1 to 200 printable characters, not {name!r}.",
+            got=repr(name),
+            need="a text of 1 to 200 printable characters",
+        )
     return name
 
 

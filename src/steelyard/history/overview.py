@@ -56,7 +56,11 @@ def series_page(
 ) -> tuple[list[SeriesLine], int]:
     """A page of series, the one with the newest run first, and how many series there are in all. `verdict` is of the last judged run."""
     if not 1 <= limit <= MOST or skip < 0:
-        raise UsageError("cannot list the series", got=f"a page of {limit} after {skip}", need=f"1 to {MOST} after 0 or more")
+        raise UsageError(
+            f"A page lists 1 to {MOST} series after 0 or more, not {limit} after {skip}.",
+            got=f"a page of {limit} after {skip}",
+            need=f"1 to {MOST} after 0 or more",
+        )
     asked = {name: value for name, value in (("task", task), ("model", model), ("metric", metric)) if value is not None}
     conditions, values = [f'"{name}" = ?' for name in asked], list(asked.values())
     where = " WHERE " + " AND ".join(conditions) if conditions else ""
@@ -86,7 +90,7 @@ def _line(history: History, row: tuple[Any, ...], drawn: int) -> SeriesLine:
 def names_in(history: History, column: str) -> list[str]:
     """The tasks or models that there are, in order; the first of them, if there are very many."""
     if column not in ("task", "model"):
-        raise UsageError("cannot list the names", got=repr(column), need="task or model")
+        raise UsageError(f"The names of tasks and of models can be listed, not of {column!r}.", got=repr(column), need="task or model")
     # One step of the index for each name: the runs of a task are not walked through to find the next task.
     found: list[str] = []
     while len(found) < MOST:

@@ -364,7 +364,7 @@ class History:
         does not. `after` is the id of the last run of the page before: runs that are added meanwhile move nothing.
         """
         if limit is None or not 1 <= limit <= LARGEST_PAGE:
-            raise UsageError("cannot list the runs", got=f"a limit of {limit}", need=f"1 to {LARGEST_PAGE:,}")
+            raise UsageError(f"limit must be 1 to {LARGEST_PAGE:,}, not {limit}.", got=f"a limit of {limit}", need=f"1 to {LARGEST_PAGE:,}")
         where = _conditions(task=task, model=model, spec=spec, metric=metric, verdict=verdict, command=command, since=since, until=until)
         with self._place.reading():
             total = int(self._place.run(f"SELECT COUNT(*) FROM {RUNS}{_where(where)}", [value for _, value in where])[0][0])
@@ -441,7 +441,11 @@ class History:
     def _found(self, id_: str, names: Sequence[str] = LISTED) -> PastRun:
         asked = id_.strip().lower().replace("-", "")
         if len(asked) < SHORTEST or not all(char in "0123456789abcdef" for char in asked):
-            raise UsageError("cannot find the run", got=repr(id_), need=f"an id, or at least {SHORTEST} letters of its beginning")
+            raise UsageError(
+                f"Name the run by its id or at least {SHORTEST} letters of its beginning, not by {id_!r}.",
+                got=repr(id_),
+                need=f"an id, or at least {SHORTEST} letters of its beginning",
+            )
         rows = self._place.run(
             f'SELECT {_names(names)} FROM {RUNS} WHERE "id" >= ? AND "id" <= ? ORDER BY "id" LIMIT 2', [asked, asked + "g"]
         )
@@ -611,7 +615,9 @@ def _json(value: Any) -> str:
     try:
         return json.dumps(plain(value), allow_nan=False)
     except (TypeError, ValueError) as fault:
-        raise UsageError("cannot add to the history", got=str(fault), need="texts and finite numbers") from None
+        raise UsageError(
+            f"The history keeps texts and finite numbers only ({fault}).", got=str(fault), need="texts and finite numbers"
+        ) from None
 
 
 def run_of(names: Sequence[str], row: Sequence[Any]) -> PastRun:

@@ -32,7 +32,9 @@ def adjust(p_values: Sequence[float], method: str = "holm") -> list[float]:
     p = np.asarray(p_values, float)
     m = len(p)
     if not np.all((p >= 0) & (p <= 1)):  # also catches NaN
-        raise UsageError("cannot correct these p-values", got=repr(list(p_values)), need="numbers from 0 to 1")
+        raise UsageError(
+            f"p-values must be numbers from 0 to 1, not {list(p_values)!r}.", got=repr(list(p_values)), need="numbers from 0 to 1"
+        )
     if method == "none" or m == 0:
         return [float(x) for x in p]
     if method == "bonferroni":

@@ -28,9 +28,13 @@ def adjust_slices(overall: float, slices: Sequence[float], share: float = SHARE)
     (0.75, [0.015, 0.8, 0.9])
     """
     if not 0 < share < 1:
-        raise UsageError("cannot use the share of the whole", got=f"{share!r}", need="a number between 0 and 1")
+        raise UsageError(
+            f"The share of the whole must be a number between 0 and 1, not {share!r}.", got=f"{share!r}", need="a number between 0 and 1"
+        )
     if not 0 <= overall <= 1:  # also catches NaN
-        raise UsageError("cannot adjust the p-value of the whole", got=f"{overall!r}", need="a number from 0 to 1")
+        raise UsageError(
+            f"The p-value of the whole must be a number from 0 to 1, not {overall!r}.", got=f"{overall!r}", need="a number from 0 to 1"
+        )
     held = adjust(slices)
     if not held:
         return overall, []

@@ -92,7 +92,7 @@ def checked_key(key: str) -> str:
     """A key that can stand in a hidden line: it must not end it."""
     if len(key) > LONGEST_KEY or not KEY.fullmatch(key):
         need = f"at most {LONGEST_KEY} letters, digits and . _ / : -, without --"
-        raise UsageError("cannot use the key", got=repr(key[:120]), need=need, hint="key='nightly'")
+        raise UsageError(f"The key must be {need}, not {key[:120]!r}.", got=repr(key[:120]), need=need, hint="key='nightly'")
     return key
 
 
@@ -112,7 +112,11 @@ def _platform(environ: Mapping[str, str]) -> str | None:
     github = environ.get("GITHUB_ACTIONS") == "true" or bool(environ.get("GITHUB_REPOSITORY"))
     gitlab = environ.get("GITLAB_CI") == "true" or bool(environ.get("CI_API_V4_URL"))
     if github and gitlab:
-        raise UsageError("cannot tell whether this is GitHub or GitLab", got="variables of both", need="platform='github' or 'gitlab'")
+        raise UsageError(
+            "The variables of both GitHub and GitLab are set; say which it is with platform='github' or 'gitlab'.",
+            got="variables of both",
+            need="platform='github' or 'gitlab'",
+        )
     return "github" if github else "gitlab" if gitlab else None
 
 
@@ -127,7 +131,9 @@ def _checked_repository(given: str, platform: str | None) -> str:
     plain = (_OWNER_NAME if of_github else _PROJECT).fullmatch(given) if platform else given
     if not plain or any(part in (".", "..") for part in given.split("/")):
         need = "OWNER/NAME" if of_github else "the number of the project, or GROUP/NAME"
-        raise UsageError("cannot use the repository", got=repr(given[:200]), need=need, hint="repository='octo/model'")
+        raise UsageError(
+            f"The repository must be {need}, not {given[:200]!r}.", got=repr(given[:200]), need=need, hint="repository='octo/model'"
+        )
     return given
 
 
@@ -143,7 +149,12 @@ def _number(environ: Mapping[str, str], platform: str | None, event: Mapping[str
 def _checked_number(given: Any) -> int:
     text = str(given)
     if isinstance(given, bool) or not text.isascii() or not text.isdecimal() or not 0 < int(text[:20]) < 10**12:
-        raise UsageError("cannot use the pull request", got=repr(given)[:80], need="its number, 1 or more", hint="pull_request=12")
+        raise UsageError(
+            f"The pull request must be a number of 1 or more, not {repr(given)[:80]}.",
+            got=repr(given)[:80],
+            need="its number, 1 or more",
+            hint="pull_request=12",
+        )
     return int(text)
 
 
@@ -168,7 +179,11 @@ def _token(environ: Mapping[str, str], platform: str | None, token_env: str | No
     token = environ[name].strip()
     if not token.isascii() or not token.isprintable() or " " in token:
         strange = "one with spaces, line ends or letters that no header can hold"
-        raise UsageError(f"cannot send the token in {name}", got=strange, need="the token as the service shows it")
+        raise UsageError(
+            f"The token in {name} has spaces, line ends or letters that no header can hold; copy it as the service shows it.",
+            got=strange,
+            need="the token as the service shows it",
+        )
     remember(token)
     return name, Secret(token)
 
@@ -184,7 +199,9 @@ def _event(environ: Mapping[str, str]) -> Mapping[str, Any]:
         found = json.loads(data.decode("utf-8")) if len(data) <= LARGEST else None
     except (OSError, ValueError, RecursionError) as fault:
         said = fault.strerror or str(fault) if isinstance(fault, OSError) else "no JSON"
-        raise SourceError(f"cannot read {EVENT}", got=said, need="the file that the runner wrote") from fault
+        raise SourceError(
+            f"Cannot read {EVENT}, which the runner writes: {said}.", got=said, need="the file that the runner wrote"
+        ) from fault
     return found if isinstance(found, dict) else {}
 
 
@@ -206,7 +223,11 @@ def _workflow_run(event: Mapping[str, Any]) -> WorkflowRun | None:
     facts = [_inside(run, *path) for path in (("head_sha",), ("head_branch",), ("head_repository", "full_name"), ("event",))]
     commit, branch, repository, kind = (fact if isinstance(fact, str) else "" for fact in facts)
     if not _COMMIT.fullmatch(commit) or not branch or not _OWNER_NAME.fullmatch(repository):
-        raise SourceError(f"cannot read {EVENT}", got="a run without commit, branch or repository", need="all three")
+        raise SourceError(
+            f"A run in {EVENT} is without its commit, branch or repository.",
+            got="a run without commit, branch or repository",
+            need="all three",
+        )
     return WorkflowRun(commit=commit, branch=branch, repository=repository, event=kind)
 
 

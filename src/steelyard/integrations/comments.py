@@ -107,7 +107,12 @@ def write_comment(there: Conversation, mark: str, body: str, *, sleep: Callable[
             return settled
         created, trouble = None, "the comment was deleted while it was edited"
         sleep(2.0**round_ / 2)
-    raise SourceError("cannot write the comment", got=trouble, need="an answer that it is there", hint="run this step again: it writes one")
+    raise SourceError(
+        f"The comment may not have been written: {trouble}.",
+        got=trouble,
+        need="an answer that it is there",
+        hint="run this step again: it writes one",
+    )
 
 
 def same(one: str, other: str) -> bool:

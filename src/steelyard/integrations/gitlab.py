@@ -70,7 +70,8 @@ class GitLabNotes:
                     raise
         if self._login is None:
             raise UsageError(
-                "cannot tell whether the comment that is there was written with this token",
+                "The token has no user, so nobody can tell whether the comment that is there is ours; put a "
+                "project access token in GITLAB_TOKEN.",
                 got="a token that has no user",
                 need="a project access token in GITLAB_TOKEN",
             )

@@ -62,12 +62,20 @@ def api_address(url: str) -> SplitResult:
         found = urlsplit(url.strip())
         port = found.port
     except ValueError as fault:
-        raise UsageError("cannot use the address of the API", got="a host or port that is none", need=need, hint=hint) from fault
+        raise UsageError(
+            f"The address of the API must be {need}; its host or port is none.", got="a host or port that is none", need=need, hint=hint
+        ) from fault
     strange = not url.strip().isascii() or any(each.isspace() or not each.isprintable() for each in url.strip())
     if found.scheme not in ("http", "https") or not found.hostname or port == 0 or strange or "@" in found.netloc or found.query:
-        raise UsageError("cannot use the address of the API", got=repr(redact(shown(found))), need=need, hint=hint)
+        raise UsageError(
+            f"The address of the API must be {need}, not {redact(shown(found))!r}.", got=repr(redact(shown(found))), need=need, hint=hint
+        )
     if found.scheme == "http" and not is_loopback(found.hostname):
-        raise UsageError("cannot send a token without encryption", got=repr(shown(found)), need="an address that begins with https://")
+        raise UsageError(
+            f"The token is sent over https:// only, not to {shown(found)!r}.",
+            got=repr(shown(found)),
+            need="an address that begins with https://",
+        )
     return found._replace(path=found.path.rstrip("/"), fragment="")
 
 
@@ -156,7 +164,11 @@ class RestClient:
                 raise Unanswered(self._trouble(reply, lost))
             failed += 1
             if failed >= ATTEMPTS or (lost is not None and lost.reason in ("tls", "size", "encoding")):
-                raise SourceError(f"cannot reach {self.service} at {shown(self.address)}", got=self._trouble(reply, lost), need="an answer")
+                raise SourceError(
+                    f"No answer from {self.service} at {shown(self.address)}: {self._trouble(reply, lost)}.",
+                    got=self._trouble(reply, lost),
+                    need="an answer",
+                )
             asked = None if reply is None else asked_to_wait(reply.headers, self._now(), longest=30.0)
             luck = random.random()  # noqa: S311
             self._sleep(self._policy.wait(failed, luck, asked))
@@ -194,7 +206,11 @@ class RestClient:
             if not number:
                 return None
             if not number.isascii() or not number.isdecimal():
-                raise SourceError(f"cannot read the list of comments of {self.service}", got=f"next page {number[:40]!r}", need="a number")
+                raise SourceError(
+                    f"{self.service} names a next page of comments that is no number: {number[:40]!r}.",
+                    got=f"next page {number[:40]!r}",
+                    need="a number",
+                )
             return f"{path.partition('&page=')[0]}&page={int(number)}"
         found = _NEXT.search(headers.get("link", ""))
         if found is None:
@@ -215,7 +231,10 @@ class RestClient:
         """An answer that is not what this API gives."""
         hint = "is this the address of the API, and not of the pages for people?"
         return SourceError(
-            f"cannot read the answer of {self.service} at {shown(self.address)}", got=got, need="its documented JSON", hint=hint
+            f"{self.service} at {shown(self.address)} answers in a form that its API does not have: {got}.",
+            got=got,
+            need="its documented JSON",
+            hint=hint,
         )
 
     # ---- waiting ---------------------------------------------------------------------------------------------------

@@ -245,5 +245,7 @@ def positive_number(text: str, name: str) -> float:
     except ValueError:
         number = float("nan")
     if not 0 < number < float("inf"):
-        raise UsageError(f"cannot use the metric {name!r}", got=f"beta {text}", need="a positive number", hint="fbeta:2")
+        raise UsageError(
+            f"The beta of {name!r} must be a positive number, not {text}.", got=f"beta {text}", need="a positive number", hint="fbeta:2"
+        )
     return number

@@ -103,7 +103,7 @@ def parse(name: str) -> Metric:
     2.0
     """
     if not isinstance(name, str):
-        raise UsageError("cannot use the metric", got=repr(name)[:60], need="the name of one metric")
+        raise UsageError(f"Give the name of one metric, not {repr(name)[:60]}.", got=repr(name)[:60], need="the name of one metric")
     text = name.strip()
     average, rest = _split_average(text)
     for metric in CATALOGUE.values():

@@ -115,7 +115,7 @@ class FBeta(LabelMetric):
 
     def without_number(self, text: str) -> UsageError | None:
         hint = "fbeta:2 weighs recall twice as much as precision"
-        return UsageError("cannot use the metric 'fbeta'", got="no beta", need="fbeta:BETA", hint=hint)
+        return UsageError("The metric 'fbeta' needs its beta, as in fbeta:BETA.", got="no beta", need="fbeta:BETA", hint=hint)
 
 
 def jaccard_of_f1(f1: float) -> float:

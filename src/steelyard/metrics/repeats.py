@@ -43,7 +43,7 @@ class RepeatsMetric(SumsMetric):
 
 
 def _misnamed(text: str) -> UsageError:
-    return UsageError(f"cannot use the metric {text!r}", need="pass@k or pass^k with k of 1 or more")
+    return UsageError(f"The metric {text!r} needs a k of 1 or more, as in pass@k or pass^k.", need="pass@k or pass^k with k of 1 or more")
 
 
 def pass_at_k(right: IntArray, tries: IntArray, k: int) -> FloatArray:

@@ -116,7 +116,8 @@ class MeasureOptions:
         """Where there is no posterior, nothing can be said of the chance that was asked for."""
         if self.at_least is not None:
             raise UsageError(
-                f"cannot give the chance that {name} is at least {self.at_least:g}",
+                f"No chance that {name} is at least {self.at_least:g} can be computed: only accuracy and label "
+                f"metrics of independent items have a posterior, and this is {why}.",
                 got=why,
                 need="right or wrong or labels, on items that are independent",
                 hint="leave out at_least=, or name the metrics that have a posterior with metric=",
@@ -155,7 +156,7 @@ def settle(
         at_least, interval = number("at_least", at_least, hint="a value of the metric, such as 0.9"), interval or "bayes"
         if interval not in BELIEVED:
             raise UsageError(
-                f"cannot use at_least= with the interval {interval!r}",
+                f"at_least= needs the interval bayes or hdi, not {interval!r}.",
                 need="the interval bayes or hdi",
                 hint="the chance that a metric is at least so much is read from its posterior; leave out interval=",
             )

@@ -339,7 +339,10 @@ def typed_text(word: str, name: str) -> str:
         return word.encode("utf-8", "surrogateescape").decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(
-            f"cannot read {name}", got="bytes that are no text in UTF-8", need="UTF-8", hint="set LC_ALL=C.UTF-8, or write it in ASCII"
+            f"{name} is not UTF-8 text.",
+            got="bytes that are no text in UTF-8",
+            need="UTF-8",
+            hint="set LC_ALL=C.UTF-8, or write it in ASCII",
         ) from None
 
 
@@ -752,7 +755,10 @@ def ratio_columns(ratio: Any) -> tuple[str, str]:
     parts = ratio.split("/") if isinstance(ratio, str) else list(ratio) if isinstance(ratio, list | tuple) else []
     if len(parts) != 2 or not all(isinstance(part, str) and part.strip() for part in parts):
         raise UsageError(
-            "cannot read the ratio", got=repr(ratio), need="two column names, above and below the line", hint="ratio='errors/words'"
+            f"The ratio must name two columns, above and below the line, not {ratio!r}.",
+            got=repr(ratio),
+            need="two column names, above and below the line",
+            hint="ratio='errors/words'",
         )
     return parts[0].strip(), parts[1].strip()
 
@@ -814,7 +820,9 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
     there = [name for name, value in given.items() if value is not None]
     if len(there) != 1:
         got = " and ".join(there) if there else "none of them"
-        raise UsageError(f"cannot tell {what}", got=got, need=f"exactly one of {', '.join(given)}", hint=hint)
+        raise UsageError(
+            f"Say {what} with exactly one of {', '.join(given)}; got {got}.", got=got, need=f"exactly one of {', '.join(given)}", hint=hint
+        )
     return there[0]
 
 

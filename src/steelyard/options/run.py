@@ -248,7 +248,12 @@ class Price:
             isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each < 1e300 for each in table.values()
         ):
             need = "input and output, numbers of 0 or more, per million tokens"
-            raise UsageError("cannot use the price", got=repr(dict(table))[:120], need=need, hint="{input = 0.15, output = 0.6}")
+            raise UsageError(
+                f"A price must be {need}, not {repr(dict(table))[:120]}.",
+                got=repr(dict(table))[:120],
+                need=need,
+                hint="{input = 0.15, output = 0.6}",
+            )
         return cls(input=float(table["input"]), output=float(table["output"]))
 
 
@@ -418,7 +423,9 @@ def _when(until: str | None) -> dict[str, Any]:
     except ValueError as fault:
         if isinstance(fault, UsageError):
             raise
-    raise UsageError(f"cannot use until={until!r}", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'")
+    raise UsageError(
+        f"until= must be 'decided', 'width=X' or 'n=N', not {until!r}.", need="'decided', 'width=X' or 'n=N'", hint="until='width=.02'"
+    )
 
 
 def _share(rate: Any) -> float:

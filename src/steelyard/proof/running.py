@@ -235,7 +235,9 @@ def read_state(path: Path) -> dict[str, CertifiedSetting]:
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     except OSError as fault:
-        raise SourceError(f"cannot read the state {str(path)!r}", got=fault.strerror or str(fault), need="a file, or none") from fault
+        raise SourceError(
+            f"Cannot read {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="a file, or none"
+        ) from fault
     for line in lines:
         try:
             plain = json.loads(line)

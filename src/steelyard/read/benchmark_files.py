@@ -42,7 +42,7 @@ class Place:
     at: str
 
     def refuse(self, got: str, need: str, hint: str = "") -> DataError:
-        return DataError(f"cannot use {self.file!r}, {self.at}", got=got, need=need, hint=hint)
+        return DataError(f"{self.file!r}, {self.at}, has {got}; it must have {need}.", got=got, need=need, hint=hint)
 
 
 def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> tuple[list[Row], list[str]]:
@@ -53,7 +53,7 @@ def benchmark_rows(data: Any, layout: str, wanted: Collection[str]) -> tuple[lis
         raise unknown_word("layout", layout, tuple(LAYOUTS))
     if not isinstance(data, str | os.PathLike):
         raise UsageError(
-            f"cannot read data in the layout {layout}",
+            f"Data in the layout {layout} must be the path of its files, not {with_article(type(data).__name__)}.",
             got=with_article(type(data).__name__),
             need="the path of its files",
             hint="a task without a layout takes rows and frames",
@@ -89,7 +89,8 @@ def _mmlu_files(path: str) -> list[str]:
         if found := _named(folder, "", ".csv") or _named(folder, "test-", ".parquet"):
             return found
     raise SourceError(
-        f"cannot find MMLU in the folder {path!r}",
+        f"No MMLU in the folder {path!r}: no CSV files there or in its folder test (one per subject, such "
+        "as anatomy_test.csv), and no test-*.parquet there or in its folder all.",
         got="no CSV files there or in its folder test, and no test-*.parquet there or in its folder all",
         need="one file for each subject, such as anatomy_test.csv, or test-00000-of-00001.parquet",
     )
@@ -162,7 +163,10 @@ def _mmlu_examples(file: str, subject: str) -> Sequence[Row]:
     dev = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(file))), "dev", f"{subject}_dev.csv")
     if not os.path.isfile(dev):
         raise SourceError(
-            f"cannot find the examples of {subject!r}", got=f"no file {dev!r}", need="the folder dev beside test", hint=_WITHOUT_EXAMPLES
+            f"No examples of {subject!r}: there is no file {dev!r} in a folder dev beside test.",
+            got=f"no file {dev!r}",
+            need="the folder dev beside test",
+            hint=_WITHOUT_EXAMPLES,
         )
     return _enough(list(_mmlu_rows(dev)), subject, repr(dev))
 
@@ -170,7 +174,7 @@ def _mmlu_examples(file: str, subject: str) -> Sequence[Row]:
 def _enough(rows: Sequence[Row], subject: str, where: str) -> Sequence[Row]:
     if len(rows) < EXAMPLES:
         raise SourceError(
-            f"cannot use the examples of {subject!r} in {where}",
+            f"The examples of {subject!r} in {where} must be at least {EXAMPLES}; there are {len(rows)}.",
             got=f"{len(rows)} rows",
             need=f"at least {EXAMPLES}",
             hint=_WITHOUT_EXAMPLES,
@@ -315,7 +319,11 @@ def _table(opened: Opened, columns: Sequence[str]) -> Iterator[tuple[Place, Row]
 def _opened(file: str, *formats: str) -> Opened:
     opened = open_file(file)
     if opened.format not in formats:
-        raise SourceError(f"cannot read {file!r}", got=f"a file of the format {opened.format}", need=" or ".join(formats))
+        raise SourceError(
+            f"{file!r} must be {' or '.join(formats)}, and it is {opened.format}.",
+            got=f"a file of the format {opened.format}",
+            need=" or ".join(formats),
+        )
     return opened
 
 

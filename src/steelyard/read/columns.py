@@ -11,7 +11,7 @@ from itertools import islice
 from operator import iadd, lt
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import DataError, UsageError
+from steelyard.errors import DataError, UsageError, with_article
 from steelyard.items import Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.read.encode import Distinct, NotANumber, not_a_number, number_of, plain, text_of
@@ -137,7 +137,9 @@ def _hashable(value: object) -> bool:
 
 def _not_a_scalar(role: str, row: int, value: object) -> DataError:
     return DataError(
-        f"cannot use {type(value).__name__} values as {role}", got=f"{value!r:.60} in row {row + 1}", need="a text, a number or true/false"
+        f"A {role} must be a text, a number or true/false, not {with_article(type(value).__name__)}: {value!r:.60} in row {row + 1}.",
+        got=f"{value!r:.60} in row {row + 1}",
+        need="a text, a number or true/false",
     )
 
 
@@ -362,7 +364,11 @@ def as_column(role: str, given: Any) -> Column:
     if isinstance(given, Column):
         return given if given.role == role else Column(role, given.values, given.mask)
     if isinstance(given, (str, bytes, Mapping, set, frozenset)):
-        raise UsageError(f"cannot use {type(given).__name__} as {role}", got=f"{given!r:.60}", need="a list, an array or a Series")
+        raise UsageError(
+            f"{role} must be a list, an array or a Series, not {with_article(type(given).__name__)}: {given!r:.60}.",
+            got=f"{given!r:.60}",
+            need="a list, an array or a Series",
+        )
     package = type(given).__module__.partition(".")[0]
     if package == "pandas":
         return _from_pandas(role, given)
@@ -378,7 +384,9 @@ def as_column(role: str, given: Any) -> Column:
         return _from_numpy(role, np.asarray(given))
     if isinstance(given, Iterable) and isinstance(given, Sized):
         return Column(role, _checked_list(role, list(given)))
-    raise UsageError(f"cannot use {type(given).__name__} as {role}", need="a list, an array or a Series")
+    raise UsageError(
+        f"{role} must be a list, an array or a Series, not {with_article(type(given).__name__)}.", need="a list, an array or a Series"
+    )
 
 
 def _checked_list(role: str, values: list[Any]) -> list[Any]:
@@ -408,7 +416,9 @@ def _from_numpy(role: str, given: Any) -> Column:
     elif kind not in "UOT":
         need = "text, numbers or booleans"
         raise DataError(
-            f"cannot use an array of type {given.dtype} as {role}", need=need, hint="decode bytes with .astype(str)" if kind == "S" else ""
+            f"{role} must be {need}, not an array of type {given.dtype}.",
+            need=need,
+            hint="decode bytes with .astype(str)" if kind == "S" else "",
         )
     if kind == "U" and (mask is None or not mask.any()):
         return Column(role, given)

@@ -206,7 +206,10 @@ def not_a_number(role: str, row: int, value: Any) -> DataError:
     elif re.fullmatch(r"[+-]?\d+,\d+", text):
         hint = "write a decimal point instead of the comma"
     return DataError(
-        f"cannot read a {role} as a number", got=f"{value!r} in row {row}", need="a number, true/false, or an empty field", hint=hint
+        f"The {role} in row {row} must be a number, true/false, or an empty field, not {value!r}.",
+        got=f"{value!r} in row {row}",
+        need="a number, true/false, or an empty field",
+        hint=hint,
     )
 
 

@@ -55,7 +55,11 @@ def frame_table(data: Any, wanted: Callable[[str], bool]) -> SourceTable:
         kept = None if names is None else [name for name in names if wanted(name)]
         con.execute(f"CREATE TEMP TABLE kept AS SELECT {'*' if kept is None else ', '.join((*map(quoted, kept), '1'))} FROM frame")
     except duckdb.Error as error:
-        raise SourceError(f"cannot read the {type(data).__name__}", got=useful_line(error), need="a table in Arrow form") from None
+        raise SourceError(
+            f"The {type(data).__name__} cannot be read as a table in Arrow form ({useful_line(error)}).",
+            got=useful_line(error),
+            need="a table in Arrow form",
+        ) from None
     return EngineTable(
         con, "kept", names=names, identifiers=None if kept is None else {name: name for name in kept}, what=f"the {type(data).__name__}"
     )

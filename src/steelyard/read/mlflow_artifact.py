@@ -41,10 +41,20 @@ def _parts(address: str) -> tuple[str, str]:
     """The run and the path of its artifact. A path that leaves the artifacts of the run is refused."""
     found = _ADDRESS.fullmatch(address)
     if found is None or not _RUN.fullmatch(found["run"]):
-        raise UsageError(f"cannot read {address!r}", got="another address", need="a run and the path of its artifact", hint=EXAMPLE)
+        raise UsageError(
+            f"{address!r} does not name a run and the path of its artifact.",
+            got="another address",
+            need="a run and the path of its artifact",
+            hint=EXAMPLE,
+        )
     path = found["path"]
     if any(part in ("", ".", "..") for part in path.split("/")) or "\\" in path or any(ord(char) < 32 for char in path):
-        raise UsageError(f"cannot read {address!r}", got=f"the path {path!r}", need="a path below the artifacts of the run", hint=EXAMPLE)
+        raise UsageError(
+            f"{path!r} is not a path below the artifacts of a run.",
+            got=f"the path {path!r}",
+            need="a path below the artifacts of the run",
+            hint=EXAMPLE,
+        )
     return found["run"], path
 
 

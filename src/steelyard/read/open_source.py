@@ -48,7 +48,12 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
                 hint=_SPARK_HINT,
             )
         if engine == "duckdb" and (elsewhere := _lies_elsewhere(data)):
-            raise UsageError("cannot count on DuckDB", got=elsewhere, need="files, frames or arrays", hint="leave engine= out")
+            raise UsageError(
+                f"DuckDB counts files, frames and arrays, not {elsewhere}.",
+                got=elsewhere,
+                need="files, frames or arrays",
+                hint="leave engine= out",
+            )
         return None
     from steelyard.read.engines.memory import is_limited
 
@@ -125,7 +130,9 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
         got = "a table of MLflow, which is downloaded here"
     if got is not None:
         need = "a path that every worker can read, or a Spark frame"
-        raise UsageError("cannot count on Spark", got=got, need=need, hint="leave engine= out, or write the rows to Parquet files")
+        raise UsageError(
+            f"Spark needs {need}, not {got}.", got=got, need=need, hint="leave engine= out, or write the rows to Parquet files"
+        )
     return str(os.fspath(data))
 
 

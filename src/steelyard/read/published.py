@@ -56,16 +56,20 @@ def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[Pub
     rows = _rows(Path(path))
     heads, body = rows[0], rows[1:]
     if not body:
-        raise SourceError(f"cannot audit {path}", got="a table without rows", need="a header and at least one row")
+        raise SourceError(f"{path} has a header but no rows to audit.", got="a table without rows", need="a header and at least one row")
     at = _size_column(heads, size, str(path))
     ragged = next((i for i, row in enumerate(body, 2) if len(row) != len(heads)), None)
     if ragged is not None:
         got = f"{len(body[ragged - 2])} cells in row {ragged}, {len(heads)} in the header"
-        raise SourceError(f"cannot audit {path}", got=got, need="as many cells in every row")
+        raise SourceError(f"{path} has {got}.", got=got, need="as many cells in every row")
     others = [i for i in range(len(heads)) if i != at]
     scored = [i for i in others if _of_scores([row[i] for row in body], heads[i], first=i == others[0], path=str(path))]
     if not scored:
-        raise SourceError(f"cannot audit {path}", got="no column of scores", need="numbers such as 87.4 or 0.874 in every row")
+        raise SourceError(
+            f"{path} has no column of scores: numbers such as 87.4 or 0.874 in every row.",
+            got="no column of scores",
+            need="numbers such as 87.4 or 0.874 in every row",
+        )
     names = [" ".join(row[i] for i in others if i not in scored).strip() or f"row {k}" for k, row in enumerate(body, 1)]
     _tell_apart(names, "rows", str(path))
     _tell_apart([heads[i] for i in scored], "columns", str(path))
@@ -76,7 +80,12 @@ def read_published(path: str | Path, size: str | None = None) -> tuple[tuple[Pub
         if len(set(sizes)) > 1:
             got = f"one column of scores, and {min(sizes)} to {max(sizes)} items"
             hint = "scores of different test sets cannot be compared with each other; write one table for each"
-            raise SourceError(f"cannot audit {path}", got=got, need="systems that were scored on the same items", hint=hint)
+            raise SourceError(
+                f"{path} has {got}: systems can be compared only on the same items.",
+                got=got,
+                need="systems that were scored on the same items",
+                hint=hint,
+            )
         given = tuple((name, read[0]) for name, (read,) in zip(names, cells, strict=True) if read)
         return (PublishedSet(name=heads[scored[0]], n=sizes[0], scores=given),), said
     return tuple(
@@ -112,7 +121,7 @@ def _of_scores(cells: Sequence[str], head: str, *, first: bool, path: str) -> bo
         return False
     row, cell = (nearly or other)[0]
     raise SourceError(
-        f"cannot audit {path}",
+        f"{path} has {cell!r} in row {row} of the column {head!r}; a column holds scores such as 87.4 in every cell or in none.",
         got=f"{cell!r} in row {row} of the column {head!r}",
         need="scores such as 87.4 in every cell of it, or in none",
         hint="write the score alone, such as 87.4, or leave the column out",
@@ -123,7 +132,12 @@ def _tell_apart(names: Sequence[str], what: str, path: str) -> None:
     twice = [name for name, many in Counter(names).items() if many > 1]
     if twice:
         got = f"several {what} named {twice[0]!r}"
-        raise SourceError(f"cannot audit {path}", got=got, need=f"{what} with names of their own", hint="MMLU (5-shot), MMLU (0-shot)")
+        raise SourceError(
+            f"{path} has {got}; each needs a name of its own.",
+            got=got,
+            need=f"{what} with names of their own",
+            hint="MMLU (5-shot), MMLU (0-shot)",
+        )
 
 
 def _is_empty(cell: str) -> bool:
@@ -134,11 +148,13 @@ def _rows(path: Path) -> list[list[str]]:
     """The cells, without bold and other dress."""
     try:
         if path.stat().st_size > LARGEST:
-            raise SourceError(f"cannot audit {path}", got="more than 10 MB", need="a published table")
+            raise SourceError(
+                f"{path} is larger than 10 MB, too large for a published table.", got="more than 10 MB", need="a published table"
+            )
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         said = getattr(fault, "strerror", None) or "a file that is not UTF-8"
-        raise SourceError(f"cannot read {path}", got=str(said), need="a table in Markdown or CSV") from None
+        raise SourceError(f"Cannot read {path}: {said}.", got=str(said), need="a table in Markdown or CSV") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     piped = [line for line in lines if line.count("|") >= 2]
     if piped:
@@ -147,7 +163,7 @@ def _rows(path: Path) -> list[list[str]]:
         tabs = bool(lines) and "\t" in lines[0]
         found = [row for row in csv.reader(lines, delimiter="\t" if tabs else ",") if row]
     if not found:
-        raise SourceError(f"cannot audit {path}", got="no table", need="a table in Markdown or CSV")
+        raise SourceError(f"{path} has no table in Markdown or CSV.", got="no table", need="a table in Markdown or CSV")
     return [[_clean(cell) for cell in row] for row in found]
 
 
@@ -159,18 +175,32 @@ def _size_column(heads: Sequence[str], size: str | None, path: str) -> int:
     if size is not None:
         if size not in heads:
             hint = did_you_mean(size, heads) or f"columns: {', '.join(heads)}"
-            raise SourceError(f"cannot audit {path}", got=f"no column {size!r}", need="the column with the number of items", hint=hint)
+            raise SourceError(
+                f"{path} has no column {size!r} with the number of items.",
+                got=f"no column {size!r}",
+                need="the column with the number of items",
+                hint=hint,
+            )
         return list(heads).index(size)
     found = [i for i, head in enumerate(heads) if head.lower() in SIZES]
     if len(found) != 1:
         got = "no column of sizes" if not found else f"several: {', '.join(heads[i] for i in found)}"
         hint = f"name it with size=; columns: {', '.join(heads)}"
-        raise SourceError(f"cannot audit {path}", got=got, need="one column with the number of items, such as n", hint=hint)
+        raise SourceError(
+            f"{path} needs one column with the number of items, such as n; there is {got}.",
+            got=got,
+            need="one column with the number of items, such as n",
+            hint=hint,
+        )
     return found[0]
 
 
 def _items(cell: str, name: str, head: str, path: str) -> int:
     digits = cell.replace(",", "").replace("_", "").replace(" ", "")
     if not digits.isascii() or not digits.isdigit() or int(digits) < 1:
-        raise SourceError(f"cannot audit {path}", got=f"{cell!r} in the column {head!r} for {name!r}", need="a number of items")
+        raise SourceError(
+            f"{path} has {cell!r} in the column {head!r} for {name!r}, which is no number of items.",
+            got=f"{cell!r} in the column {head!r} for {name!r}",
+            need="a number of items",
+        )
     return int(digits)

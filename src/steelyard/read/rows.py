@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import SourceError, UsageError, with_article
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.engines.unread import settled
 from steelyard.read.files.paths import Opened, open_file, resolve, split_name, spool_stdin
@@ -33,12 +33,20 @@ def table_of(data: Any) -> tuple[SourceTable, list[str], Sequence[Opened]]:
         return frame_table(data, _all), [], ()
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
         return rows_table(data), [], ()
-    raise UsageError("cannot read rows", got=type(data).__name__, need="a path, a frame, rows as dicts, or a dict of columns")
+    raise UsageError(
+        f"Rows must be a path, a frame, rows as dicts, or a dict of columns, not {with_article(type(data).__name__)}.",
+        got=type(data).__name__,
+        need="a path, a frame, rows as dicts, or a dict of columns",
+    )
 
 
 def _from_path(text: str) -> tuple[SourceTable, list[str], Sequence[Opened]]:
     if "://" in text:
-        raise UsageError("cannot read rows from an address", got=repr(text.partition("://")[0] + "://..."), need="a file")
+        raise UsageError(
+            f"Rows are read from a file, not from an address ({text.partition('://')[0]}://...).",
+            got=repr(text.partition("://")[0] + "://..."),
+            need="a file",
+        )
     _, path = split_name(text)
     if path == "-":
         spool = spool_stdin()

@@ -386,7 +386,12 @@ class Source:
         if by in self._place:
             return self._place[by]
         got = f"slices {listed(self.by)}" if self.by else "no slice columns"
-        raise UsageError(f"cannot slice by {by!r}", got=got, need="a column named when the source was opened", hint=f"add by={by!r}")
+        raise UsageError(
+            f"{by!r} is not among the columns named when the source was opened: it has {got}.",
+            got=got,
+            need="a column named when the source was opened",
+            hint=f"add by={by!r}",
+        )
 
 
 def _values(column: Any) -> list[Any]:

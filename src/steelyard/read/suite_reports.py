@@ -303,14 +303,23 @@ def _tree(path: str) -> ET.Element:
     data = Path(path).read_bytes() if Path(path).stat().st_size <= LARGEST_XML else None
     if data is None:
         raise SourceError(
-            f"cannot read {path!r}", got="an XML file of more than 64 MB", need="a smaller one", hint="import the log instead"
+            f"{path!r} is an XML file of more than 64 MB, too large to read.",
+            got="an XML file of more than 64 MB",
+            need="a smaller one",
+            hint="import the log instead",
         )
     try:
         text = data.decode("utf-8-sig")
         if re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):  # JUnit needs neither, and entities can fill the memory
-            raise SourceError(f"cannot read {path!r}", got="XML with a document type or entities", need="a plain JUnit file")
+            raise SourceError(
+                f"{path!r} is XML with a document type or entities, not a plain JUnit file.",
+                got="XML with a document type or entities",
+                need="a plain JUnit file",
+            )
         return ET.fromstring(text)  # noqa: S314  no entities are left to expand
     except (ET.ParseError, UnicodeDecodeError, ValueError, RecursionError) as fault:
         if isinstance(fault, SourceError):
             raise
-        raise SourceError(f"cannot read {path!r}", got=f"no XML: {fault}", need="a JUnit file in UTF-8") from None
+        raise SourceError(
+            f"{path!r} is not a JUnit file in UTF-8 ({fault}).", got=f"no XML: {fault}", need="a JUnit file in UTF-8"
+        ) from None

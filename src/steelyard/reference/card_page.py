@@ -42,7 +42,12 @@ def front_of(page: str, shown: str) -> FrontMatter:
         return FrontMatter(found[2], found.start(2), found.end(2))
     if _MEANT.match(page):
         need = "a first line of three dashes and nothing else, and another one where it ends"
-        raise SourceError(f"cannot read the front matter of {shown!r}", got="a line of dashes without its other half", need=need)
+        raise SourceError(
+            f"The front matter of {shown!r} needs a line of three dashes where it begins and another one "
+            "where it ends; one of them is missing.",
+            got="a line of dashes without its other half",
+            need=need,
+        )
     start = 1 if page.startswith("\ufeff") else 0
     return FrontMatter("", start, start, there=False)
 
@@ -67,7 +72,9 @@ def part_between(page: str, begin: str, end: str, lines: Sequence[str], shown: s
     free = [[place for place, fenced in found if not fenced] for found in (starts, ends)]
     if [len(each) for each in free] != [1, 1] or free[0][0] > free[1][0]:
         raise SourceError(
-            f"cannot find our part of {shown!r}",
+            f"Our part of {shown!r} must begin with {begin} and end with {end}, each once and on a line of "
+            "its own; there is "
+            f"{', '.join(f'{mark} {_where(page, each, above)}' for mark, found in ((begin, starts), (end, ends)) for each in found)}.",
             got=", ".join(f"{mark} {_where(page, each, above)}" for mark, found in ((begin, starts), (end, ends)) for each in found),
             need=f"{begin} once, then {end} once, each on a line of its own",
             hint="repair or remove the marks; nothing was written",

@@ -49,7 +49,9 @@ class Change:
         try:
             return json.dumps(said, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         except (TypeError, ValueError) as fault:
-            raise UsageError("cannot keep the history", got=f"{fault}", need="texts and finite numbers") from fault
+            raise UsageError(
+                f"The history keeps texts and finite numbers only ({fault}).", got=f"{fault}", need="texts and finite numbers"
+            ) from fault
 
 
 def now() -> str:
@@ -115,7 +117,7 @@ def check_appendable(path: Path) -> None:
         return  # to be made, where the references themselves are to be written
     except OSError as fault:
         raise UsageError(
-            f"cannot write {str(path)!r}",
+            f"Cannot add to {str(path)!r}: {fault.strerror or fault}.",
             got=fault.strerror or str(fault),
             need="a history that can be added to",
             hint="nothing was changed",
@@ -139,7 +141,7 @@ def _append(path: Path, line: bytes, *, size: int | None) -> None:
             os.close(handle)
     except OSError as fault:
         raise UsageError(
-            f"cannot write {str(path)!r}",
+            f"Cannot write {str(path)!r}: {fault.strerror or fault}.",
             got=fault.strerror or str(fault),
             need="room and permission",
             hint="the history is as it was; this change is not in it",
@@ -205,7 +207,7 @@ def _damaged(path: Path, number: int, line: bytes) -> SourceError:
     if conflict:
         hint = "keep the lines of both sides; '*.history.jsonl merge=union' in .gitattributes makes git do so by itself"
     got = "a merge conflict" if conflict else repr(line[:60].decode("utf-8", "replace"))
-    return SourceError(f"cannot read line {number} of {str(path)!r}", got=got, need="a change in JSON", hint=hint)
+    return SourceError(f"Line {number} of {str(path)!r} is not a change in JSON: {got}.", got=got, need="a change in JSON", hint=hint)
 
 
 # ---- who and where -------------------------------------------------------------------------------------------------

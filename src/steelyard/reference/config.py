@@ -123,7 +123,9 @@ def _table(path: Path, data: bytes) -> dict[str, Any] | None:
         said = str(error)
         at = re.search(r"\(at line (\d+)", said)
         line = int(at[1]) if at else text.rstrip("\n").count("\n") + 1
-        raise SourceError(f"cannot read {shown!r}, line {line}", got=said.split(" (at ")[0], need="TOML") from None
+        raise SourceError(
+            f"{shown!r}, line {line}, is not valid TOML ({said.split(' (at ')[0]}).", got=said.split(" (at ")[0], need="TOML"
+        ) from None
     except RecursionError:
         raise SourceError(f"{shown!r} is nested too deeply.", got="brackets within brackets without end", need="a flatter file") from None
     if not project:
@@ -176,7 +178,7 @@ class _ConfigReader:
         return {key: known[key](self, value, f"{prefix}{key}") for key, value in table.items()}
 
     def wrong(self, name: str, got: str, need: str, hint: str = "") -> SourceError:
-        return SourceError(f"cannot use {name} in {self.shown!r}", got=got, need=need, hint=hint)
+        return SourceError(f"{name} in {self.shown!r} must be {need}, not {got}.", got=got, need=need, hint=hint)
 
     def table(self, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):

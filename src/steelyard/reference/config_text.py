@@ -64,7 +64,7 @@ def _read(text: str, shown: str) -> dict[str, Any]:
 
 def _unwritten(shown: str) -> SourceError:
     return SourceError(
-        f"cannot add the tables of the tasks to {shown!r}",
+        f"The tables of the tasks in {shown!r} must be written as [tasks.NAME], not as tasks = {{...}}, so that one can be added.",
         got="tables that are written in another way, such as tasks = {...}",
         need="one table for each task, [tasks.NAME]",
         hint="nothing was written",

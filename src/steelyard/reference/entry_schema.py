@@ -42,7 +42,9 @@ def check_spec_keys(spec_keys: Iterable[str]) -> tuple[str, ...]:
                 need="a name of its own",
             )
         if not key or key != key.strip():
-            raise UsageError("cannot use a spec key", got=repr(key), need="a name without spaces around it")
+            raise UsageError(
+                f"A spec key must be a name without spaces around it, not {key!r}.", got=repr(key), need="a name without spaces around it"
+            )
     return declared
 
 

@@ -145,7 +145,11 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
                 hint=f"{hint}{'Else declare' if hint else 'declare'} your own as spec_keys in steelyard.toml",
             )
         if value is not None and not isinstance(value, str | int | float):
-            raise UsageError(f"cannot use the spec {key}", got=with_article(type(value).__name__), need="a text, a number, true or false")
+            raise UsageError(
+                f"The spec {key} must be a text, a number, true or false, not {with_article(type(value).__name__)}.",
+                got=with_article(type(value).__name__),
+                need="a text, a number, true or false",
+            )
     return said
 
 
@@ -353,7 +357,7 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as fault:  # ValueError: a NUL byte in the name
         got = getattr(fault, "strerror", None) or str(fault)
-        raise UsageError(f"cannot make the directory {str(directory)!r}", got=got, need="a place that can be written to") from fault
+        raise UsageError(f"Cannot make the directory {str(directory)!r}: {got}.", got=got, need="a place that can be written to") from fault
 
 
 def record_command(task: str, model: str, spec: Mapping[str, Any] | None = None) -> str:

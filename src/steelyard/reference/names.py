@@ -34,7 +34,7 @@ def check_task(task: str) -> str:
     fault = _fault(task)
     if fault:
         raise UsageError(
-            "cannot use the name of the task",
+            f"The name of the task must be letters, digits, '.', '_' and '-', at most {LONGEST} bytes; it is {task!r}, {fault}.",
             got=f"{task!r}, {fault}",
             need=f"letters, digits, '.', '_' and '-', at most {LONGEST} bytes",
             hint="a task is the name of one file in the directory of references, without .yaml",
@@ -91,7 +91,11 @@ def inside(directory: Path, name: str) -> Path:
     """
     parts = name.split("/")
     if any(part in ("", ".", "..") or re.search(r"[\\:\x00-\x1f\x7f]", part) for part in parts):
-        raise UsageError("cannot use the name of a file", got=repr(name), need=f"a relative path inside {str(directory)!r}")
+        raise UsageError(
+            f"The file must be a relative path inside {str(directory)!r}, not {name!r}.",
+            got=repr(name),
+            need=f"a relative path inside {str(directory)!r}",
+        )
     path = Path(directory, *parts)
     try:
         home, real = os.path.realpath(directory), os.path.realpath(path)
@@ -120,7 +124,8 @@ def check_spec(spec: Any) -> Mapping[str, Any]:
         return {key: None if isinstance(value, str) and value in NULLS else value for key, value in spec.items()}
     key, _, value = spec.partition("=") if isinstance(spec, str) and "=" in spec else ("quant_algo", "=", "FP8")
     raise UsageError(
-        "cannot use the spec",
+        "The spec must be a mapping of keys to values, not "
+        f"{f'the text {spec!r}' if isinstance(spec, str) else with_article(type(spec).__name__)}.",
         got=f"the text {spec!r}" if isinstance(spec, str) else with_article(type(spec).__name__),
         need="a mapping of keys to values",
         hint=f"spec={{{key.strip()!r}: {value.strip()!r}}}",
@@ -137,7 +142,11 @@ def canonical_spec(spec: Mapping[str, Any]) -> str:
     try:
         return json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as fault:
-        raise UsageError("cannot use the spec", got=repr(dict(spec)), need="texts, numbers, true or false") from fault
+        raise UsageError(
+            f"The spec must hold texts, numbers, true or false; it is {dict(spec)!r}.",
+            got=repr(dict(spec)),
+            need="texts, numbers, true or false",
+        ) from fault
 
 
 def outcomes_name(model: str, spec: Mapping[str, Any]) -> str:

@@ -186,7 +186,9 @@ def _laid_out(runs: Sequence[Items], roles: Collection[str], hashed: bool, conte
 
 def _check_roles(runs: Sequence[Items], roles: Collection[str]) -> None:
     if unknown := sorted(set(roles) - set(ROLES)):
-        raise UsageError("cannot keep the outcomes", got=f"the role {unknown[0]!r}", need=f"some of {', '.join(ROLES)}")
+        raise UsageError(
+            f"The outcomes keep {', '.join(ROLES)}, not {unknown[0]!r}.", got=f"the role {unknown[0]!r}", need=f"some of {', '.join(ROLES)}"
+        )
     if not set(roles) & set(ANSWERS):
         raise UsageError(
             f"The run has no column of answers ({', '.join(ANSWERS)}).", got="no column of answers", need=f"one of {', '.join(ANSWERS)}"

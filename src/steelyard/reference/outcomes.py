@@ -60,7 +60,9 @@ def save(directory: Path, task: str, name: str, outcomes: Outcomes) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise UsageError(f"cannot make the directory {str(folder)!r}", got=fault.strerror or str(fault), need="permission") from fault
+        raise UsageError(
+            f"Cannot make the directory {str(folder)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="permission"
+        ) from fault
     digest, items, made = _files(outcomes)
     shared = inside(directory, f"{task}.items/{digest[:12]}.items")
     relative = f"{task}.items/{name}.outcomes"
@@ -121,7 +123,12 @@ def path_of(directory: Path, task: str, file: str) -> Path:
     """Where the outcomes that an entry names are: beside the task's own, and nowhere else."""
     folder = items_directory(directory, task).name
     if not file.startswith(f"{folder}/") or not file.endswith(".outcomes") or file.count("/") > 1:
-        raise UsageError("cannot use the file of item outcomes", got=repr(file), need=f"a file {folder}/NAME.outcomes", hint=MEND)
+        raise UsageError(
+            f"The item outcomes must be a file {folder}/NAME.outcomes, not {file!r}.",
+            got=repr(file),
+            need=f"a file {folder}/NAME.outcomes",
+            hint=MEND,
+        )
     return inside(directory, file)
 
 
@@ -140,7 +147,9 @@ def discard(directory: Path, task: str, file: str) -> tuple[str, ...]:
     try:
         path.unlink(missing_ok=True)
     except OSError as fault:
-        raise UsageError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+        raise UsageError(
+            f"Cannot remove {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="permission"
+        ) from fault
     try:
         sweep_items(directory, task)
     except SourceError as fault:
@@ -164,7 +173,9 @@ def sweep_items(directory: Path, task: str) -> tuple[str, ...]:
         try:
             path.unlink(missing_ok=True)
         except OSError as fault:
-            raise SourceError(f"cannot remove {str(path)!r}", got=fault.strerror or str(fault), need="permission") from fault
+            raise SourceError(
+                f"Cannot remove {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="permission"
+            ) from fault
     return tuple(gone)
 
 
@@ -182,5 +193,8 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except Damaged as fault:
         raise SourceError(
-            f"cannot read the item outcomes in {str(path)!r}", got=str(fault), need="the file as it was written", hint=MEND
+            f"The item outcomes in {str(path)!r} are not as they were written ({fault}).",
+            got=str(fault),
+            need="the file as it was written",
+            hint=MEND,
         ) from fault

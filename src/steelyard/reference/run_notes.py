@@ -100,12 +100,18 @@ def notes_of(source: Any) -> RunNotes | None:
         schema, rows = plain.pop("schema"), plain.pop("rows")
         if schema != SCHEMA:
             raise SourceError(
-                f"cannot read the notes {shown!r}", got=f"schema {schema!r}", need=f"schema {SCHEMA}", hint="a newer steelyard wrote them"
+                f"The notes {shown!r} have schema {schema!r}, and this version reads schema {SCHEMA}.",
+                got=f"schema {schema!r}",
+                need=f"schema {SCHEMA}",
+                hint="a newer steelyard wrote them",
             )
         notes = RunNotes(**plain)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
         raise SourceError(
-            f"cannot read the notes {shown!r}", got=str(fault) or "no notes of a run", need="the file as it was written", hint=_HINT
+            f"The notes {shown!r} are not as they were written ({str(fault) or 'no notes of a run'}).",
+            got=str(fault) or "no notes of a run",
+            need="the file as it was written",
+            hint=_HINT,
         ) from None
     _check(notes, shown)
     if _digest(Path(source)) != rows:
@@ -199,7 +205,10 @@ def _check(notes: RunNotes, shown: str) -> None:
         wrong.append("stopping")
     if wrong:
         raise SourceError(
-            f"cannot read the notes {shown!r}", got=f"{wrong[0]} of another kind", need="the file as it was written", hint=_HINT
+            f"The notes {shown!r} are not as they were written: {wrong[0]} is of another kind.",
+            got=f"{wrong[0]} of another kind",
+            need="the file as it was written",
+            hint=_HINT,
         )
 
 

@@ -256,7 +256,7 @@ def _check_layout(task_file: TaskFile, key: ScalarNode) -> None:
     """A name alone at the start of its line: what people write. Everything else is left to them."""
     if task_file.text[line_start(task_file.text, key.start) : key.start].strip(" \ufeff"):
         raise SourceError(
-            f"cannot change {task_file.path!r}, line {key.line}",
+            f"{task_file.path!r}, line {key.line}, cannot be changed: {key.value!r} must stand at the start of a line of its own.",
             got=f"{key.value!r} inside braces or behind other text",
             need="every model at the start of a line of its own",
             hint="write `model:` and below it `  - accuracy: ...`",

@@ -221,7 +221,7 @@ class _WriteUnderWay:
                         _drop_prepared(self.place, self.intent)
                     return  # it is back; only the disk would not say that it lasts
             raise UsageError(
-                f"cannot keep the history of {self.place.shown!r}",
+                f"The history of {self.place.shown!r} could not be kept ({fault}), nor could the old file be put back ({second}).",
                 got=f"{fault}; and then, while the old file was put back: {second}",
                 need="a disk that can be written to",
                 hint=f"{intent_path(self.place.directory, self.place.task).name} says what is unfinished; the next command that writes "

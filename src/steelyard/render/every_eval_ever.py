@@ -70,7 +70,11 @@ class RecordDetails:
         for part in safe:
             if not part or part in (".", "..", "data") or _UNSAFE.search(part):
                 got = f"{part!r} out of evaluation {self.evaluation!r} and model {self.model!r}"
-                raise UsageError("cannot name the directory of the record", got=got, need="plain names, and a model such as developer/name")
+                raise UsageError(
+                    f"The record needs plain names for its directory, and a model such as developer/name, not {got}.",
+                    got=got,
+                    need="plain names, and a model such as developer/name",
+                )
         return "/".join(["data", *safe])
 
 
@@ -211,7 +215,9 @@ def _lines(measurement: Measurement, about: RecordDetails, items: Items) -> Iter
     result = _mean_of_items(measurement)
     if items.id is None or items.count is not None:
         got = "items without ids" if items.id is None else "rows that stand for several items"
-        raise DataError("cannot write the items for Every Eval Ever", got=got, need="one row per item, with an id")
+        raise DataError(
+            f"Every Eval Ever takes one row per item, with an id; there is {got}.", got=got, need="one row per item, with an id"
+        )
     ids, truths, predictions = _names(items.id, items.n), _names(items.truth, items.n), _names(items.prediction, items.n)
     scores = None if items.score is None else items.score.tolist()
     columns = {"epoch": items.repeat, "group": items.group, **items.slices}
@@ -246,7 +252,12 @@ def _mean_of_items(measurement: Measurement) -> str:
     found = next((row for _, row in sorted(rows, key=lambda each: not each[0].right_or_wrong)), None)
     if found is None or found.estimate is None:
         got = f"metrics {', '.join(row.name for row in measurement.rows)}"
-        raise DataError("cannot tie the items to a result", got=got, need="accuracy or mean among them", hint="measure accuracy as well")
+        raise DataError(
+            f"The items need accuracy or mean among the results; there is {got}.",
+            got=got,
+            need="accuracy or mean among them",
+            hint="measure accuracy as well",
+        )
     return found.name
 
 

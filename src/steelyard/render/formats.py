@@ -11,7 +11,7 @@ from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, with_article
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import steadied
@@ -108,7 +108,11 @@ def _of_guards(result: Any, what: str) -> Page:
     """The page of a verdict or a suite; no other is about guards."""
     page = page_of(result)
     if not page.cases and page.suite is None:
-        raise UsageError(f"cannot write {what}", got=type(result).__name__, need="a Verdict or a Suite")
+        raise UsageError(
+            f"{what} can be written of a Verdict or a Suite, not of {with_article(type(result).__name__)}.",
+            got=type(result).__name__,
+            need="a Verdict or a Suite",
+        )
     return page
 
 

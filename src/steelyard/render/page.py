@@ -419,7 +419,7 @@ def page_of(result: Any, extra: PageExtras = NOTHING) -> Page:
     """The page that a result becomes; its numbers are steady (`digits.steadied`), so that every processor prints and draws the same."""
     name = type(result).__name__
     if name not in PAGES and not isinstance(result, Result):
-        raise UsageError("cannot make a page", got=name, need=f"one of {', '.join(PAGES)}")
+        raise UsageError(f"A page is one of {', '.join(PAGES)}, not {name}.", got=name, need=f"one of {', '.join(PAGES)}")
     return builder_of(name)(steadied(result), steadied(extra))
 
 

@@ -294,7 +294,7 @@ class Result(Plain, Displayable):
         """What is of another kind, or of a schema that is not known, is not read."""
         if plain.get("kind") != cls.KIND or plain.get("schema") != cls.SCHEMA:
             raise UsageError(
-                "cannot read the result",
+                f"This is not {with_article(cls.KIND)} of schema {cls.SCHEMA}: kind {plain.get('kind')!r}, schema {plain.get('schema')!r}.",
                 got=f"kind {plain.get('kind')!r}, schema {plain.get('schema')!r}",
                 need=f"{with_article(cls.KIND)} of schema {cls.SCHEMA}",
             )

@@ -38,16 +38,28 @@ def result_of(plain: Any) -> Result:
     if schema != made.SCHEMA:
         newer = isinstance(schema, int) and schema > made.SCHEMA
         hint = "it was written by a newer steelyard: pip install --upgrade steelyard" if newer else ""
-        raise DataError("cannot read the result", got=f"{kind} of schema {schema!r}", need=f"schema {made.SCHEMA}", hint=hint)
+        raise DataError(
+            f"This version reads schema {made.SCHEMA}, and this is a {kind} of schema {schema!r}.",
+            got=f"{kind} of schema {schema!r}",
+            need=f"schema {made.SCHEMA}",
+            hint=hint,
+        )
     try:
         return made.from_dict(plain)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as fault:
         if isinstance(fault, DataError):
             raise
         said = f"no {fault}" if isinstance(fault, KeyError) else str(fault)
-        raise DataError(f"cannot read the {kind}", got=said, need="the answer as steelyard wrote it, unchanged") from fault
+        raise DataError(
+            f"The {kind} is not as steelyard wrote it: {said}.", got=said, need="the answer as steelyard wrote it, unchanged"
+        ) from fault
 
 
 def _refused(got: str) -> DataError:
     hint = "any command writes one with --format json -o result.json"
-    return DataError("cannot find a result", got=got, need=f"an answer of steelyard: {', '.join(KINDS)}", hint=hint)
+    return DataError(
+        f"Not an answer of steelyard ({', '.join(KINDS)}): {got}.",
+        got=got,
+        need=f"an answer of steelyard: {', '.join(KINDS)}",
+        hint=hint,
+    )

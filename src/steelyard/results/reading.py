@@ -29,7 +29,11 @@ def read_result(path: str | os.PathLike[str], *, largest: int | None = None) -> 
         with target.open("rb") as file:
             data = file.read() if largest is None else file.read(largest + 1)
         if largest is not None and len(data) > largest:
-            raise DataError(f"cannot read {str(target)!r}", got=f"more than {largest:,} bytes", need="a JSON file of a result, not larger")
+            raise DataError(
+                f"{str(target)!r} is larger than {largest:,} bytes, too large for a result.",
+                got=f"more than {largest:,} bytes",
+                need="a JSON file of a result, not larger",
+            )
         plain = json.loads(data.decode("utf-8-sig"), parse_constant=_no_number)
     except OSError as fault:
         why = fault.strerror or str(fault)
@@ -40,11 +44,13 @@ def read_result(path: str | os.PathLike[str], *, largest: int | None = None) -> 
             raise
         what = f"line {fault.lineno}: {fault.msg}" if isinstance(fault, json.JSONDecodeError) else str(fault)
         hint = "was the file cut off? Any command writes one with --format json -o result.json"
-        raise SourceError(f"cannot read {str(target)!r}", got=f"no JSON ({what})", need="a JSON file of a result", hint=hint) from fault
+        raise SourceError(
+            f"{str(target)!r} is not a JSON file of a result ({what}).", got=f"no JSON ({what})", need="a JSON file of a result", hint=hint
+        ) from fault
     try:
         return result_of(plain)
     except DataError as fault:
-        raise DataError(f"cannot read {str(target)!r}", got=fault.got, need=fault.need, hint=fault.hint) from fault
+        raise DataError(f"Cannot read {str(target)!r}. {fault.sentence}", got=fault.got, need=fault.need, hint=fault.hint) from fault
 
 
 def _no_number(name: str) -> Any:

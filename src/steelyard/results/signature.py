@@ -146,6 +146,8 @@ def parse(line: str) -> dict[str, list[str]]:
     for part in line.strip().split("|"):
         key, colon, value = part.partition(":")
         if not colon:
-            raise UsageError("cannot read the signature", got=f"{part!r}", need="key:value parts joined by |")
+            raise UsageError(
+                f"A signature is key:value parts joined by |; this has {part!r}.", got=f"{part!r}", need="key:value parts joined by |"
+            )
         facts[key] = [unquote(v) for v in value.split(",")]
     return facts

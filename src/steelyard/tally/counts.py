@@ -171,7 +171,11 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         if (self.kind, self.negatives_known) != (other.kind, other.negatives_known):
-            raise DataError("cannot add two tallies of different kinds", got=f"{self.kind} and {other.kind}", need="two of one kind")
+            raise DataError(
+                f"Two tallies of different kinds cannot be added: {self.kind} and {other.kind}.",
+                got=f"{self.kind} and {other.kind}",
+                need="two of one kind",
+            )
         if self.class_labels == other.class_labels:
             names: tuple[str, ...] = (*self.class_labels, *label_order({*self.labels[self.classes :], *other.labels[other.classes :]}))
             classes = self.classes
@@ -210,9 +214,11 @@ def whole(value: object, name: str) -> int:
     except TypeError:  # NumPy's arrays have an __index__ too
         number = None
     if number is None:
-        raise UsageError(f"cannot use {value!r} as {name}", need="a whole number", hint="counts are whole numbers of items")
+        raise UsageError(
+            f"Cannot use {value!r} as {name}: it must be a whole number.", need="a whole number", hint="counts are whole numbers of items"
+        )
     if number < 0:
-        raise UsageError(f"cannot use {number} as {name}", need="0 or more")
+        raise UsageError(f"Cannot use {number} as {name}: it must be 0 or more.", need="0 or more")
     return int(number)
 
 

@@ -90,11 +90,17 @@ def _dates(texts: Sequence[str], column: str) -> Uniforms:
         seconds[text] = (when.replace(tzinfo=UTC) if when.tzinfo is None else when).timestamp()
     if len(zones) > 1:
         got = f"{zones[True]!r} without a time zone and {zones[False]!r} with one"
-        raise DataError(f"cannot order the times in column {column!r}", got=got, need="a time zone in all of them, or in none")
+        raise DataError(
+            f"The times in column {column!r} need a time zone in all rows or in none: there is {got}.",
+            got=got,
+            need="a time zone in all of them, or in none",
+        )
     return np.array([seconds[text] for text in texts])
 
 
 def _no_time(column: str, text: str, row: int) -> DataError:
     hint = "write numbers, or dates such as 2026-01-31 or 2026-01-31T12:00"
     got = f"{text[:40]!r} in row {row + 1}"
-    return DataError(f"cannot read the times in column {column!r}", got=got, need="all numbers, or all dates", hint=hint)
+    return DataError(
+        f"The times in column {column!r} must be all numbers or all dates, not {got}.", got=got, need="all numbers, or all dates", hint=hint
+    )

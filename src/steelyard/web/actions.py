@@ -236,7 +236,11 @@ def _reason(text: str) -> str:
     said = " ".join(text.split())
     if not said or len(said) > LONGEST_REASON:
         got = "nothing" if not said else f"{len(said):,} characters"
-        raise UsageError("cannot change a reference without a reason", got=got, need=f"a reason of at most {LONGEST_REASON:,} characters")
+        raise UsageError(
+            f"Changing a reference needs a reason of at most {LONGEST_REASON:,} characters.",
+            got=got,
+            need=f"a reason of at most {LONGEST_REASON:,} characters",
+        )
     return said
 
 

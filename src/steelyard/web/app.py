@@ -36,7 +36,9 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as fault:
-        raise UsageError(f"cannot listen at {host!r}", got=str(fault.strerror or fault), need="an address of this machine") from None
+        raise UsageError(
+            f"Cannot listen at {host!r}: {fault.strerror or fault}.", got=str(fault.strerror or fault), need="an address of this machine"
+        ) from None
     made = socket.socket(family, kind)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,7 +50,11 @@ def bound(host: str, port: int) -> socket.socket:
             raise SourceError(
                 f"Port {port} of {host} is in use.", got="a port that is in use", need="a free one", hint="port=0 takes any that is free"
             ) from None
-        raise SourceError(f"cannot listen at {host}:{port}", got=str(fault.strerror or fault), need="an address of this machine") from None
+        raise SourceError(
+            f"Cannot listen at {host}:{port}: {fault.strerror or fault}.",
+            got=str(fault.strerror or fault),
+            need="an address of this machine",
+        ) from None
     made.set_inheritable(False)
     return made
 

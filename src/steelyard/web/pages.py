@@ -122,7 +122,7 @@ def asked_number(request: Request, name: str, default: int, *, most: int) -> int
     if found is None:
         return default
     if not (found.isascii() and found.isdecimal()) or len(found) > 9 or not 1 <= int(found) <= most:
-        raise UsageError(f"cannot read the parameter {name}", got=repr(found[:40]), need=f"1 to {most:,}")
+        raise UsageError(f"{name} must be 1 to {most:,}, not {found[:40]!r}.", got=repr(found[:40]), need=f"1 to {most:,}")
     return int(found)
 
 
@@ -140,7 +140,11 @@ def spec_of(text: str | None) -> dict[str, str] | None:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str | int | float | bool) for value in found.values()):
-        raise UsageError("cannot read the spec", got="no JSON object of plain values", need='{"key": "value"}')
+        raise UsageError(
+            'The spec must be a JSON object of plain values, as in {"key": "value"}.',
+            got="no JSON object of plain values",
+            need='{"key": "value"}',
+        )
     return found
 
 

@@ -93,7 +93,8 @@ def checked_token(token: str | None) -> str:
         return secrets.token_urlsafe(24)
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or token != token.strip():
         raise UsageError(
-            "cannot use the token",
+            f"The token must be at least {SHORTEST} printable ASCII characters; it has "
+            f"{f'{len(token)} characters' if len(token) < SHORTEST else 'characters that a form would change'}.",
             got=f"{len(token)} characters" if len(token) < SHORTEST else "characters that a form would change",
             need=f"at least {SHORTEST} printable ASCII characters",
             hint="without token= a new one is made and printed",

@@ -98,7 +98,7 @@ def test_other_settings_stand_for_all_nights(tmp_path: Path) -> None:
     strict = replay(nights, false_alarms_per_year=1e-9)
     assert all(one.line == pytest.approx(365e9) for one in strict.decisions)
     assert replay(nights, runs_per_year=52).decisions[0].line == 52
-    with pytest.raises(UsageError, match="Cannot keep this budget"):
+    with pytest.raises(UsageError, match="A budget is more than 0 false alarms"):
         replay(nights, false_alarms_per_year=0)
     with pytest.raises(DataError, match="does not begin with a reference"):
         replay(nights[1:])

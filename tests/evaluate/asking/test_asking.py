@@ -476,7 +476,7 @@ def test_interleaved_asks_every_pair_once_case_by_case() -> None:
         "without one of the models the others keep their order and seeds"
     )
     for repeats, models in ((0, (0,)), (1, ())):
-        with pytest.raises(UsageError, match="at least one of each"):
+        with pytest.raises(UsageError, match="at least one model and one repeat"):
             list(interleaved([case(1)], repeats, models, 0))
 
 

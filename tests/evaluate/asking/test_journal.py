@@ -129,7 +129,7 @@ def test_values_are_made_plain_or_refused(tmp_path: Path) -> None:
 def test_plain_values_of_many_kinds() -> None:
     assert plain((np.float32(0.5), np.str_("a"), Decimal("1.50"), {1: np.bool_(True)})) == [0.5, "a", "1.50", {"1": True}]
     assert [type(plain(each)) for each in (np.float64(1), np.str_("a"), np.bool_(1), np.int8(1))] == [float, str, bool, int]
-    with pytest.raises(DataError, match="got a set"):
+    with pytest.raises(DataError, match="holds a set"):
         plain({1})
 
 

@@ -271,7 +271,7 @@ def test_rows_of_anything(order: list[int]) -> None:
 
 
 def test_no_rows() -> None:
-    with pytest.raises(DataError, match="expected rows"):
+    with pytest.raises(DataError, match="must be rows"):
         count_rows(3)
 
 
@@ -287,5 +287,5 @@ def test_what_cannot_be_sent_to_workers() -> None:
         def __reduce__(self) -> Any:
             raise TypeError("cannot be pickled")
 
-    with pytest.raises(UsageError, match=r"Cannot run the folds in parallel.*workers=1"):
+    with pytest.raises(UsageError, match=r"folds cannot run in parallel.*workers=1"):
         evaluate([Stuck()], X, Y, SPLITS, workers=2)

@@ -52,9 +52,11 @@ def test_a_function_gets_the_input_and_what_it_declares() -> None:
 
 def test_a_function_that_cannot_be_called_is_found_out_before_anything_is_asked() -> None:
     for wrong in (lambda: 1, lambda a, b: 1, lambda *, seed: 1):
-        with pytest.raises(UsageError, match=r"Cannot call .*expected one positional parameter; those named row, messages, seed, repeat"):
+        with pytest.raises(
+            UsageError, match=r"cannot be called with .*needs one positional parameter, and those named row, messages, seed, repeat"
+        ):
             model_of(wrong)
-    with pytest.raises(UsageError, match="a batch of 0"):
+    with pytest.raises(UsageError, match="must be at least 1, not 0"):
         model_of(len, batch=0)
 
 
@@ -112,7 +114,7 @@ def test_one_bad_input_does_not_lose_the_batch() -> None:
 
 @pytest.mark.parametrize("wrong", [lambda texts: "yes", lambda texts: [1], lambda texts: None, lambda texts: np.array(3)])
 def test_a_batch_without_an_answer_for_each_cannot_be_used(wrong: Any) -> None:
-    with pytest.raises(DataError, match=r"expected a list with one answer per input.*, got .*to a batch of 2"):
+    with pytest.raises(DataError, match=r"must return a list with one answer per input; it gave .*to a batch of 2"):
         said(wrong, ask(), ask(), batch=2)
 
 

@@ -77,13 +77,13 @@ def test_python_that_cannot_be_used(module: str) -> None:
         model_of("python:no_such_module_x:f")
     with pytest.raises(UsageError, match=r"RuntimeError: no weights.*fix the module"):
         model_of(f"python:{module}_broken:f")
-    with pytest.raises(UsageError, match=r"expected pkg\.mod:attr"):
+    with pytest.raises(UsageError, match=r"as pkg\.mod:attr"):
         model_of(f"python:{module}")
-    with pytest.raises(UsageError, match=r"Cannot make .*without arguments.*weights"):
+    with pytest.raises(UsageError, match=r"failed when it was called without arguments.*weights"):
         model_of(f"python:{module}:Needs")
-    with pytest.raises(UsageError, match="got an int"):
+    with pytest.raises(UsageError, match="it is an int"):
         model_of(f"python:{module}:number")
-    with pytest.raises(UsageError, match="got a module"):
+    with pytest.raises(UsageError, match="it is a module"):
         model_of(f"python:{module}:json")
 
 
@@ -161,7 +161,7 @@ def test_objects() -> None:
     assert function.name == "builtins:len"
     assert function.ask([ASK])[0].said == 5
     for wrong in (None, 5, [1], {"a": 1}):
-        with pytest.raises(UsageError, match="expected a function, an object with generate"):
+        with pytest.raises(UsageError, match="not a function, an object with generate"):
             model_of(wrong)
 
 

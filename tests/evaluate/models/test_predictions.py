@@ -35,7 +35,7 @@ def test_repeats() -> None:
     assert [answer.said for answer in zero.ask([ask("x", 1), ask("x", 2)])] == ["0", "1"], "counted from 0"
     single = Predictions(rows((1, "a")), name="p")
     assert single.ask([ask(1, 2)])[0].error.endswith("repeat 2"), "one answer is not two independent ones"  # type: ignore[union-attr]
-    with pytest.raises(DataError, match=r"expected whole numbers.*, got .*Run = 'a'"):
+    with pytest.raises(DataError, match=r"must be whole numbers.*, not .*Run = 'a'"):
         Predictions([{"id": 1, "pred": 1, "Run": "a"}], name="p")
 
 

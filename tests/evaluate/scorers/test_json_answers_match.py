@@ -43,5 +43,5 @@ def test_a_fence_is_allowed_only_where_it_is_asked_for() -> None:
 
 
 def test_a_truth_that_is_no_json_is_found_beforehand() -> None:
-    with pytest.raises(DataError, match="item '7': expected JSON"):
+    with pytest.raises(DataError, match="item '7' must be JSON"):
         JsonMatch().check(case("{a: 1}"))

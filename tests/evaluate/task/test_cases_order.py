@@ -88,7 +88,7 @@ def test_whole_groups() -> None:
 
 
 def test_what_cannot_be_ordered() -> None:
-    with pytest.raises(UsageError, match="n = 0"):
+    with pytest.raises(UsageError, match="a whole number of at least 1, not 0"):
         subset([case("a")], 0, 0)
     with pytest.raises(UsageError, match=r"Give strata or whole groups, not both\."):
         subset([case("a")], 1, 0, strata="s", whole_groups=True)

@@ -79,7 +79,7 @@ def test_values_as_text(value: object, want: str) -> None:
 
 @every("value", [b"x", object(), float("inf"), float("nan"), None, [float("nan")], Decimal("NaN"), {"a": object()}])
 def test_values_without_a_text(value: object) -> None:
-    with pytest.raises(DataError, match="Cannot write 'x' into a text"):
+    with pytest.raises(DataError, match="'x' cannot be written into a text"):
         value_text(value, "x")
 
 

@@ -54,7 +54,7 @@ def test_samples_as_people_write_them() -> None:
     with pytest.raises(DataError, match=r"A sample has no reference; its keys are prompt\."):
         sample_of({"prompt": "p"})
     for wrong, kind in (("text", "str"), (("a", "b", "c"), "tuple")):
-        with pytest.raises(DataError, match=f"expected a mapping with prompt and reference, or a pair of them, got a {kind}"):
+        with pytest.raises(DataError, match=f"must be a mapping with prompt and reference, or a pair of them, not a {kind}"):
             sample_of(wrong)
     with pytest.raises(DataError, match="generate_samples"):
         sample_of_evaluator(("p", "r"))
@@ -90,5 +90,5 @@ def test_texts_and_scores() -> None:
     sample = some(1)[0]
     assert (score_of(True, sample), score_of("0.5", sample)) == (1.0, 0.5)
     for wrong in (None, "right", float("nan"), float("inf")):
-        with pytest.raises(DataError, match="Cannot use a score"):
+        with pytest.raises(DataError, match="The score of item"):
             score_of(wrong, sample)

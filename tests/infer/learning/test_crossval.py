@@ -245,7 +245,7 @@ def test_rounding_is_no_difference() -> None:
     (lambda: crossval.kfold_t([0.1, math.nan]), "not finite"),
     (lambda: crossval.five_by_two_t([0.1] * 9), r"Five repeats of two folds give 10 differences, got 9\."),
     (lambda: crossval.corrected_repeated_kfold_t([0.1, 0.2], folds=1), "at least 2"),
-    (lambda: crossval.corrected_resampled_t([0.1, 0.2], n_test=0, n_train=9), "at least one of each"),
+    (lambda: crossval.corrected_resampled_t([0.1, 0.2], n_test=0, n_train=9), "must be at least 1, not 0 and 9"),
     (lambda: crossval.five_by_two_f([0.1] * 10, "less"), r"The 5x2cv F test is two-sided\."),
     (lambda: crossval.kfold_t([0.1, 0.2], "up"), "alternative must be"),
 ])  # fmt: skip

@@ -374,10 +374,10 @@ def test_refusals() -> None:
         table_posterior(TABLE, mcc, metric="mcc", prior=np.ones((2, 2)))
     with pytest.raises(UsageError, match="pseudo-counts"):
         table_posterior(TABLE, mcc, metric="mcc", prior=np.zeros((3, 3)))
-    with pytest.raises(DataError, match="no classes"):
+    with pytest.raises(DataError, match="no classes to average"):
         balanced_accuracy_posterior([])
     for counts in (Counts.of(8, 10), Counts.binary(tp=3, fp=1, fn=1)):
-        with pytest.raises(DataError, match="without all its cells"):
+        with pytest.raises(DataError, match="some cells of the table are not known"):
             table_posterior(counts, mcc, metric="mcc")
     with pytest.raises(DataError, match="undefined"):
         table_posterior(TABLE, lambda m: m.n * math.nan, metric="odd")

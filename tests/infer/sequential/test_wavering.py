@@ -193,7 +193,7 @@ def test_impossible_counts_are_refused(right: list[float], answers: int) -> None
 
 @every("wrong", [{"stable": 0, "wavering": 0}, {"factor": 0.5}, {"answers": 0}, {"stable": -1}])
 def test_impossible_strata_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="Cannot ask unstable items more often"):
+    with pytest.raises(UsageError, match="Asking unstable items more often takes"):
         WaveringStrata(**{"answers": 4, "stable": 10, "wavering": 5, **wrong})
 
 

@@ -36,7 +36,7 @@ def test_no_system_at_all() -> None:
     [
         ({"names": "ab"}, "names must be a list"),
         ({"names": 5}, "names must be a list"),
-        ({"names": [1, 2]}, "expected texts"),
+        ({"names": [1, 2]}, "must be texts"),
         ({"labels": "a,b"}, r"labels must be a list, not 'a,b'. Hint: labels=\['a', 'b'\]"),
         ({"labels": 2}, "labels must be a list"),
         ({"metric": ["accuracy", "macro_f1"]}, "the name of one metric"),

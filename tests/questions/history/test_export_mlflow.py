@@ -349,14 +349,14 @@ def test_what_cannot_be_exported_is_refused_before_mlflow_is_asked() -> None:
         ("--to", "wandb:x"): "the ending must be .csv or .jsonl",
         (): "export needs --to",
         ("--to", "runs.csv", "--experiment", "x"): "--experiment is only used with --to mlflow:URI",
-        ("--to", "mlflow:http://127.0.0.1:1", "--experiment", " "): "the name of the experiment",
+        ("--to", "mlflow:http://127.0.0.1:1", "--experiment", " "): "The name of the experiment",
         ("--to", "mlflow:http://127.0.0.1:1", "--since", "last week"): "Cannot read",
     }
     for words, said in cases.items():
         answer = ask(*words)
         assert answer.exit_code == 3, words
         assert said in answer.stderr, words
-    with pytest.raises(UsageError, match="another address"):
+    with pytest.raises(UsageError, match="to mlflow:URI only"):
         sy.export_to_mlflow("http://127.0.0.1:5000", URL)
     with pytest.raises(SourceError, match="No history at"):
         sy.export_to_mlflow("mlflow:http://127.0.0.1:1", "sqlite:///none.db")

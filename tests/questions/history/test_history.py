@@ -89,7 +89,7 @@ def test_what_cannot_be_listed(url: str, tmp_path: Path, monkeypatch: pytest.Mon
     fill(url, [0.8])
     with pytest.raises(UsageError, match="verdict must be pass, regression or inconclusive, not 'good'"):
         sy.list_runs(url, verdict="good")
-    with pytest.raises(UsageError, match="Cannot read since="):
+    with pytest.raises(UsageError, match="since= must be a date"):
         sy.list_runs(url, since="last week")
 
 
@@ -109,7 +109,7 @@ def test_the_configuration_names_the_history_relative_to_itself(tmp_path: Path, 
 def test_a_wrong_address_in_the_configuration_is_not_shown(tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "steelyard.toml").write_text(f"history = {value}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SourceError, match="Cannot use history in") as told:
+    with pytest.raises(SourceError, match=r"history in .* must be a URL") as told:
         sy.list_runs()
     assert "secret" not in str(told.value)
 

@@ -140,7 +140,7 @@ def test_what_cannot_be_simulated_is_told(stored: Path, monkeypatch: pytest.Monk
         (UsageError, "directory is about references", {"directory": "references"}),
         (DataError, "has no runs of 'nobody'", {"task": "nobody"}),
         (DataError, "has no nights", {}),
-        (UsageError, "Cannot keep this budget", {"suite": "suite.toml", "false_alarms": 1e9}),
+        (UsageError, "A budget is more than 0 false alarms", {"suite": "suite.toml", "false_alarms": 1e9}),
         (UsageError, "false_alarms", {"suite": "suite.toml", "false_alarms": 0}),
     ]
     for kind, words, asked in refused:

@@ -55,7 +55,7 @@ def test_numbers_too_large_to_square_warn_nobody() -> None:
 
 @pytest.mark.parametrize("method", ["kfold", "5x2cv-t", "5x2cv-f", "disjoint-sets"])
 def test_a_prior_scale_needs_a_probability(method: str) -> None:
-    with pytest.raises(sy.UsageError, match=f"annot use prior_scale with {method}"):
+    with pytest.raises(sy.UsageError, match=f"prior_scale= is only used by .*not by {method}"):
         sy.compare_learners(Says(1.0), Says(2.0), FEATURES, NUMBERS, metric="mae", method=method, prior_scale=0.01)
 
 

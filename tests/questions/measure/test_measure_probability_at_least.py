@@ -81,11 +81,11 @@ GROUPED = {"group": np.repeat(np.arange(10), 4)}
 @every(
     "data, asked, words",
     [
-        ([0.2, 0.4, 0.7, 0.1], {"at_least": 0.5}, "the chance that mean is at least 0.5"),
-        (np.array([1, 0, 1, 1] * 10), {"at_least": 0.5, **GROUPED}, "the chance that accuracy is at least 0.5.*groups"),
-        (BINARY, {"at_least": 0.5, "interval": "wilson"}, "interval 'wilson'.*expected the interval bayes or hdi"),
-        (sy.Counts.of(9, 10), {"at_least": 90}, "expected a value between 0 and 1, got 90. Hint: write 0.9"),
-        (sy.Counts.of(9, 10), {"at_least": -1}, "expected a value between 0 and 1, got -1"),
+        ([0.2, 0.4, 0.7, 0.1], {"at_least": 0.5}, "No chance that mean is at least 0.5"),
+        (np.array([1, 0, 1, 1] * 10), {"at_least": 0.5, **GROUPED}, "No chance that accuracy is at least 0.5.*groups"),
+        (BINARY, {"at_least": 0.5, "interval": "wilson"}, "needs the interval bayes or hdi, not 'wilson'"),
+        (sy.Counts.of(9, 10), {"at_least": 90}, "at_least= must lie between 0 and 1 for accuracy, not at 90. Hint: write 0.9"),
+        (sy.Counts.of(9, 10), {"at_least": -1}, "between 0 and 1 for accuracy, not at -1"),
         (BINARY, {"at_least": float("nan")}, "at_least must be a number, not nan"),
         (BINARY, {"at_least": "much"}, "at_least must be a number, not 'much'"),
         (BINARY, {"at_least": True}, "at_least must be a number, not True"),
@@ -97,7 +97,7 @@ def test_what_has_no_posterior_is_refused(data: Any, asked: dict[str, Any], word
 
 
 def test_ranking_metrics_have_no_posterior() -> None:
-    with pytest.raises(sy.UsageError, match=r"the chance that auc is at least 0\.9"):
+    with pytest.raises(sy.UsageError, match=r"No chance that auc is at least 0\.9"):
         sy.measure([1, 0] * 10, probability=np.linspace(0, 1, 20), positive="1", metric="auc", at_least=0.9)
 
 

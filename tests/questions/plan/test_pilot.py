@@ -343,13 +343,13 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [0, 1])
 def test_all_right_or_all_wrong(value: int) -> None:
-    with pytest.raises(DataError, match="varies") as told:
+    with pytest.raises(DataError, match="must vary") as told:
         detect([{"id": i, "score": value} for i in range(50)], theta=0.02)
     assert "expected=" in str(told.value)
 
 
 def test_equal_scores() -> None:
-    with pytest.raises(DataError, match="varies"):
+    with pytest.raises(DataError, match="must vary"):
         detect([{"id": i, "score": 5.5} for i in range(50)], theta=0.02)
 
 

@@ -144,7 +144,7 @@ def test_an_unknown_task_that_says_all_itself_is_not_told() -> None:
     "text", ["tasks = {mmlu = {alpha = 0.1}}\n", "[tasks]\nmmlu = {alpha = 0.1}\n", "tasks.mmlu.alpha = 0.1\n", "tasks = 3\n"]
 )
 def test_tables_in_another_style_are_refused_and_nothing_is_written(text: str) -> None:
-    with pytest.raises(SourceError, match="tables that are written in another way"):
+    with pytest.raises(SourceError, match=r"must be written as \[tasks\.NAME\]"):
         with_tables(text, {"mmlu": TRTLLM["mmlu"]}, "steelyard.toml")
 
 

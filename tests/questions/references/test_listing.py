@@ -284,9 +284,9 @@ def test_rename_moves_every_entry_and_its_history(here: Path) -> None:
 @pytest.mark.parametrize(
     ("new", "said"),
     [
-        ("", "Cannot rename 'm': expected a name, without spaces around it, got ''."),
-        (" x", "Cannot rename 'm': expected a name, without spaces around it, got ' x'."),
-        ("a\x1bb", "expected text without control characters, got the character U+001B."),
+        ("", "The new name must not be empty or have spaces around it: ''."),
+        (" x", "The new name must not be empty or have spaces around it: ' x'."),
+        ("a\x1bb", "has a control character, U+001B."),
         ("there", "The name 'there' is taken already, in line 3."),
     ],
 )

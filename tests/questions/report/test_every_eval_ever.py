@@ -104,8 +104,8 @@ def test_a_log_tells_its_task_its_model_and_its_tool(tmp_path: Path, capsys: pyt
         ([*GIVEN, "--about", "modell=x/y"], "Unknown key 'modell' in --about. Did you mean 'model'"),
         ([*GIVEN, "--about", "relationship=friend"], "relationship must be first_party"),
         ([*GIVEN[2:], "--about", "model=flat"], "a model such as developer/name"),
-        ([*GIVEN, "--about", "x"], "Cannot read --about: expected KEY=VALUE, got 'x'"),
-        ([*GIVEN, "-o", "out.md"], "Cannot name the files of the record after 'out.md': expected -o NAME.json"),
+        ([*GIVEN, "--about", "x"], "--about must be KEY=VALUE, not 'x'"),
+        ([*GIVEN, "-o", "out.md"], "Give a file NAME.json with -o, not 'out.md'"),
     ],
 )
 def test_what_is_not_said_is_not_made_up(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

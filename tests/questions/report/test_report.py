@@ -36,12 +36,12 @@ def test_three_doors_one_page(written: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no JSON"),
+        ("", "not a JSON file of a result"),
         ('{"kind": "verdict", "sch', "was the file cut off"),
         ("[1, 2]", "a JSON list"),
         ('{"kind": "verdict", "schema": 99}', "newer steelyard"),
         ('{"kind": "measurement", "schema": 1, "n": NaN}', "NaN is no number of JSON"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not a JSON file of a result"),
         ('{"name": "package", "version": 1}', "without a kind"),
     ],
 )
@@ -131,7 +131,7 @@ def test_flips_that_cannot_be_placed(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file of flipped items: its columns are a, b, not change, id,"):
         report(samples()["comparison"], flips=flips)
     flips.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SourceError, match="Cannot read"):
+    with pytest.raises(SourceError, match="not a CSV file of compare"):
         report(samples()["comparison"], flips=flips)
     with pytest.raises(SourceError, match="Cannot open"):
         report(samples()["comparison"], flips=tmp_path / "none.csv")

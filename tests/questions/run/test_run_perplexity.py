@@ -227,7 +227,7 @@ def test_texts_are_the_lines_of_a_file_or_a_column() -> None:
     sy.run("preset:perplexity", listen, data="a.jsonl")
     assert sorted(heard) == ["one", "two\nlines"]
     Path("b.jsonl").write_text('{"text": "one"}\n{"text": " "}\n')
-    with pytest.raises(DataError, match=r"'b\.jsonl', line 2: expected a text, got no text in 'text'"):
+    with pytest.raises(DataError, match=r"'b\.jsonl', line 2, has no text in 'text'; it must have a text"):
         sy.run("preset:perplexity", listen, data="b.jsonl")
     Path("c.csv").write_text("id,body\n1,x\n")
     with pytest.raises(DataError, match="no column 'text'"):
@@ -253,5 +253,5 @@ def test_that_items_without_an_answer_are_wrong_is_refused_before_the_first_call
 @every("metric", ["accuracy", "mean", "f1"])
 def test_another_metric_of_log_likelihoods_is_refused(metric: str) -> None:
     task = {"task": {"name": "t", "data": texts(), "layout": "text", "input": "{text}", "scorer": "log-likelihood", "metric": metric}}
-    with pytest.raises(UsageError, match="with the scorer log-likelihood"):
+    with pytest.raises(UsageError, match="The scorer log-likelihood gives the metric"):
         sy.run(task, by_length)

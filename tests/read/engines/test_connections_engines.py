@@ -66,7 +66,7 @@ def test_bare_counts_have_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("source", ["-", "sqlite:///runs.db?table=t"])
 def test_what_spark_cannot_read(capsys: pytest.CaptureFixture[str], source: str) -> None:
-    assert "Cannot count on Spark" in refused(capsys, "measure", source, "--engine", "spark", "--master", "local")
+    assert "Spark needs a path" in refused(capsys, "measure", source, "--engine", "spark", "--master", "local")
 
 
 def test_what_only_this_process_holds() -> None:
@@ -83,7 +83,7 @@ def test_the_engines_that_need_no_address(run: str, tmp_path: Path) -> None:
     plain = sy.measure(run, metric="accuracy")
     for engine in ("auto", "duckdb", None):
         assert sy.measure(run, metric="accuracy", engine=engine).to_dict() == plain.to_dict()
-    with pytest.raises(UsageError, match=r"Cannot count on DuckDB:.* got a table of another database"):
+    with pytest.raises(UsageError, match=r"DuckDB counts files, frames and arrays, not a table of another database"):
         sy.measure(f"sqlite:///{tmp_path}/runs.db?table=t", engine="duckdb")
 
 
@@ -97,7 +97,7 @@ def test_nobody_there_is_told_at_once(run: str, option: str, address: str) -> No
     told = subprocess.run(asked, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     error = told.stderr
     assert told.returncode == 3
-    assert f"Cannot reach Spark at {address.partition(';')[0]}: expected a master or a Connect server, got Connection refused" in error
+    assert f"Cannot reach Spark at {address.partition(';')[0]}: Connection refused" in error
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_an_address_that_swallows_what_it_gets_is_given_up(monkeypatch: pytest.M
         raise TimeoutError("timed out")
 
     monkeypatch.setattr(socket, "create_connection", never)
-    with pytest.raises(SourceError, match=r"Cannot reach Spark at spark://a:1,b:2:.* got no answer"):
+    with pytest.raises(SourceError, match=r"Cannot reach Spark at spark://a:1,b:2: no answer"):
         knock("spark://a:1,b:2")
     assert waited == [0.2, 0.2]  # both masters were asked
 
@@ -134,7 +134,7 @@ def test_one_of_several_masters_is_enough(silent: int) -> None:
 def test_addresses_that_cannot_be(address: str) -> None:
     with pytest.raises(SteelyardError) as caught:
         knock(address)
-    assert "Cannot reach Spark" in str(caught.value)
+    assert "Spark" in str(caught.value)
     assert "verysecret" not in str(caught.value)
 
 

@@ -243,7 +243,7 @@ def test_postgres_types(postgres: str) -> None:
     import numpy as np
 
     assert source.tabulate(["probability"]) == [(float(np.float32(i / 3)), 1) for i in range(1, 5)]
-    with pytest.raises(ValueError, match="Cannot use the column 'tags' of the table 'kinds' of the postgresql database: expected text,"):
+    with pytest.raises(ValueError, match="The column 'tags' of the table 'kinds' of the postgresql database must be text,"):
         open_database(f"{postgres}?table=kinds", {"truth": "tags"}).tabulate(["truth"])
 
 

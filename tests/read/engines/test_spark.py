@@ -152,7 +152,7 @@ def test_what_cannot_be_asked_of_spark() -> None:
         spark_session()
     with pytest.raises(UsageError, match="master="):
         spark_session(master="local", remote="sc://host")
-    with pytest.raises(UsageError, match="expected a pyspark DataFrame"):
+    with pytest.raises(UsageError, match="must be a pyspark DataFrame"):
         spark_source([1, 2], {})
     with pytest.raises(SourceError, match=r"endings \.csv, \.parquet"):
         spark_files(None, ["a.csv", "b.parquet"])

@@ -248,7 +248,7 @@ def test_values_as_inspect_takes_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["A", "", "1_000", "nan", "c", float("inf"), "1e999", pytest.param(10**400, id="huge")])
 def test_a_value_without_a_meaning_is_refused(tmp_path: Path, value: Any) -> None:
     """Inspect takes such texts for 0, with a line in its own log."""
-    with pytest.raises(DataError, match=r"expected a finite number.*, got .*in sample '1', epoch 1"):
+    with pytest.raises(DataError, match=r"must give a finite number.*in sample '1', epoch 1"):
         read(packed(tmp_path / "v.eval", run_of([1, value])), Choices())
 
 

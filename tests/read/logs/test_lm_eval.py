@@ -514,7 +514,7 @@ def test_results_that_are_cut_off_are_not_passed_over(tmp_path: Path) -> None:
         measure(str(folder), filter="strict-match")
 
 
-SHAPES = "expected a number, a pair of labels, or a log-likelihood with its words or bytes, got "
+SHAPES = "must be a number, a pair of labels, or a log-likelihood with its words or bytes; a document has "
 
 
 @pytest.mark.parametrize(

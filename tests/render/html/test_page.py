@@ -310,7 +310,7 @@ def test_nothing_is_no_report() -> None:
 
 
 def test_a_thing_that_is_no_result() -> None:
-    with pytest.raises(UsageError, match=r"Cannot make a page:.* got int"):
+    with pytest.raises(UsageError, match=r"A page is one of .*, not int\."):
         report_html([3])
 
 

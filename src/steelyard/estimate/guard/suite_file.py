@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.did_you_mean import either, unknown_key
-from steelyard.errors import AmbiguityError, SourceError, SteelyardError
+from steelyard.errors import AmbiguityError, SourceError, SteelyardError, with_article
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
 from steelyard.late_dataclass import dataclass
@@ -112,7 +112,11 @@ def read_suite(
         raise unknown_word("The correction of a suite", correction, tuple(CORRECTIONS), "correction")
     checks = plain.get("checks", [])
     if not isinstance(checks, list):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"checks is {type(checks).__name__}", need="[[checks]] tables")
+        raise SourceError(
+            f"In the suite {file.name!r}, write the checks as [[checks]] tables; checks is {with_article(type(checks).__name__)}.",
+            got=f"checks is {type(checks).__name__}",
+            need="[[checks]] tables",
+        )
     guards = [_guard(i, one, head, file, results=results) for i, one in enumerate(checks, 1)]
     if not guards:
         raise SourceError(f"The suite {file.name!r} has no [[checks]].", got="no [[checks]]", need="at least one")
@@ -173,15 +177,21 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError as fault:
         raise SourceError(f"No suite file {str(file)!r}.", got="no such file", need="a TOML file") from fault
     except OSError as fault:
-        raise SourceError(f"cannot read the suite {str(file)!r}", got=fault.strerror or str(fault), need="a TOML file") from fault
+        raise SourceError(
+            f"Cannot read the suite {str(file)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="a TOML file"
+        ) from fault
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise SourceError(f"cannot read the suite {str(file)!r}", got=str(fault), need="valid TOML") from fault
+        raise SourceError(f"The suite {str(file)!r} is not valid TOML ({fault}).", got=str(fault), need="valid TOML") from fault
     return _checked("the file", plain, ("suite", "checks"), file)
 
 
 def _checked(what: str, table: Any, known: Sequence[str], file: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"{what} is {type(table).__name__}", need="a table")
+        raise SourceError(
+            f"In the suite {file.name!r}, {what} must be a table, not {with_article(type(table).__name__)}.",
+            got=f"{what} is {type(table).__name__}",
+            need="a table",
+        )
     for key in table:
         if key not in known:
             unknown, hint = unknown_key(key, known, repr(file.name) if what == "the file" else f"{what} of the suite {file.name!r}")
@@ -218,11 +228,17 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path, *, resu
     columns = _checked(f"columns of {what}", one.pop("columns", {}), COLUMNS_OF_A_RUN, file)
     for name in ("spec", "protocol"):
         if not isinstance(one.get(name, {}), dict):
-            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {one[name]!r} in {what}", need="a table")
+            raise SourceError(
+                f"In the suite {file.name!r}, {name} of {what} must be a table, not {one[name]!r}.",
+                got=f"{name} = {one[name]!r} in {what}",
+                need="a table",
+            )
     part = {name: one.pop(name) for name in OF_LOG if name in one}
     if part and "result" not in one:
         got = f"{next(iter(part))} without a result in {what}"
-        raise SourceError(f"cannot read the suite {file.name!r}", got=got, need="a log to choose in")
+        raise SourceError(
+            f"In the suite {file.name!r}, {what} has {next(iter(part))} but no result to read it from.", got=got, need="a log to choose in"
+        )
     if "score" in part and "score" in columns:
         raise SourceError(f"In the suite {file.name!r}, {what} has score twice.", got=f"score twice in {what}", need="it once")
     columns = {**columns, **part}
@@ -237,7 +253,9 @@ def _guard(number: int, table: Any, head: Mapping[str, Any], file: Path, *, resu
         one["source"] = _result(pattern, what, file) if results else pattern
     run, again = one.pop("run", None), one.pop("again", None)
     if again is not None and not isinstance(again, str):
-        raise SourceError(f"cannot read the suite {file.name!r}", got=f"again = {again!r} in {what}", need="a path")
+        raise SourceError(
+            f"In the suite {file.name!r}, again of {what} must be a path, not {again!r}.", got=f"again = {again!r} in {what}", need="a path"
+        )
     return SuiteCheck(
         options={**one, **columns},
         tier=tier,
@@ -275,7 +293,11 @@ def _run(table: Any, what: str, file: Path) -> dict[str, Any]:
     beside: dict[str, Any] = {}
     for name in ("task", "data", "output"):
         if not isinstance(run.get(name, ""), str):
-            raise SourceError(f"cannot read the suite {file.name!r}", got=f"{name} = {run[name]!r} in the run of {what}", need="a path")
+            raise SourceError(
+                f"In the suite {file.name!r}, {name} in the run of {what} must be a path, not {run[name]!r}.",
+                got=f"{name} = {run[name]!r} in the run of {what}",
+                need="a path",
+            )
         if name in run and not run[name].startswith(("python:", PRESET)) and "://" not in run[name]:
             beside[name] = str(_relative(run[name], file))
     return {**run, **beside}
@@ -296,7 +318,7 @@ def _waiver(table: Any, what: str, file: Path) -> dict[str, Any] | None:
         until = until.date()
     if not isinstance(until, datetime.date) or not isinstance(reason, str) or not reason.strip():
         raise SourceError(
-            f"cannot use the waiver of {what} in {file.name!r}",
+            f"The waiver of {what} in {file.name!r} needs a reason and a date; it has reason {reason!r}, until {one.get('until')!r}.",
             got=f"reason {reason!r}, until {one.get('until')!r}",
             need="a reason and a date",
             hint='waiver = {reason = "bug 123", until = 2026-12-31}',

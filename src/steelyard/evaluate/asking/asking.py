@@ -72,7 +72,7 @@ class WorkerPool:
         said = self.model.ask(asks)
         if not isinstance(said, list | tuple) or len(said) != len(asks):
             got = f"{len(said)} answers to {len(asks)} asks" if isinstance(said, list | tuple) else with_article(type(said).__name__)
-            raise DataError(f"cannot use the answers of {self.model.name}", got=got, need="one each")
+            raise DataError(f"{self.model.name} must give one answer to each ask; it gave {got}.", got=got, need="one each")
         first: BaseException | None = None
         for place, (ask, answer) in enumerate(zip(asks, said, strict=True)):
             try:
@@ -189,7 +189,11 @@ def interleaved(cases: Iterable[Case | None], repeats: int, models: Sequence[int
     nothing more for now.
     """
     if repeats < 1 or not models:
-        raise UsageError("cannot ask the cases", got=f"{repeats} repeats of {len(models)} models", need="at least one of each")
+        raise UsageError(
+            f"Asking takes at least one model and one repeat, not {len(models)} and {repeats}.",
+            got=f"{repeats} repeats of {len(models)} models",
+            need="at least one of each",
+        )
     for case in cases:
         if case is None:
             yield None
@@ -241,7 +245,7 @@ def ask_all(
         raise UsageError("cannot use max_error_rate", got=f"{max_error_rate!r}", need="a number between 0 and 1", hint="write 0.05 for 5%")
     for what, given in (("concurrency", concurrency), ("ahead", ahead)):
         if given is not None and given < 1:
-            raise UsageError(f"cannot ask with {what} {given}", need="at least 1")
+            raise UsageError(f"{what} must be at least 1, not {given}.", need="at least 1")
     if total is None and isinstance(asks, Sized):
         total = len(asks)
     return Asking(asks, models, journal, concurrency, max_error_rate, total, ahead, after, progress)

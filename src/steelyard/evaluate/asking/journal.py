@@ -278,7 +278,7 @@ class Journal:
 
     def _damaged(self, got: str) -> SourceError:
         return SourceError(
-            f"cannot read the journal {str(self.path)!r}",
+            f"The journal {str(self.path)!r} is damaged: {got}.",
             got=got,
             need="whole lines, as they were written",
             hint="take that line out (its item is asked again), or remove the journal to begin anew",

@@ -39,10 +39,10 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int 
     """
     if depth > DEEPEST:
         got = f"more than {DEEPEST} levels, or something that contains itself"
-        raise DataError(f"cannot write down {what}", got=got, need="texts, numbers, lists, mappings")
+        raise DataError(f"Cannot write down {what}: it has {got}.", got=got, need="texts, numbers, lists, mappings")
     if isinstance(value, int) and int(value).bit_length() > LARGEST:
         got = f"a whole number of about {round(int(value).bit_length() * 0.30103):,} digits"
-        raise DataError(f"cannot write down {what}", got=got, need="a number that a float can hold")
+        raise DataError(f"Cannot write down {what}: {got} is more than a float can hold.", got=got, need="a number that a float can hold")
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
@@ -64,7 +64,13 @@ def plain(value: Any, what: str = "a value", *, coded: bool = False, depth: int 
     if isinstance(value, bytes | bytearray) and coded:
         return {"bytes": bytes(value).hex()}
     hint = "decode the bytes to a text" if isinstance(value, bytes | bytearray) else "return str(...), int(...) or float(...) of it"
-    raise DataError(f"cannot write down {what}", got=with_article(type(value).__name__), need="texts, numbers, lists, mappings", hint=hint)
+    raise DataError(
+        f"Cannot write down {what}: it is or holds {with_article(type(value).__name__)}, and only "
+        "texts, numbers, lists and mappings can be kept.",
+        got=with_article(type(value).__name__),
+        need="texts, numbers, lists, mappings",
+        hint=hint,
+    )
 
 
 def whole_characters(text: str) -> str:

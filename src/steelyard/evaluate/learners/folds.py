@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from steelyard.errors import DataError, SteelyardError, UsageError
+from steelyard.errors import DataError, SteelyardError, UsageError, with_article
 from steelyard.redaction import shortened
 
 IntArray = npt.NDArray[np.int64]
@@ -220,7 +220,8 @@ def _parallel(joblib: Any, tasks: Iterable[Any], workers: int | None, watched: b
         raise
     except Exception as fault:  # learners' own errors are answers: this is the pool, a worker that died, a pickle
         raise UsageError(
-            "cannot run the folds in parallel",
+            "The folds cannot run in parallel: learners or data cannot be sent to the workers, or there is "
+            f"too little memory ({_words(fault)}).",
             got=_words(fault),
             need="learners and data that can be sent to the workers, and memory for them",
             hint="workers=1 runs them one by one",
@@ -323,7 +324,9 @@ def count_rows(x: Any) -> int:
         return int(x.shape[0]) if hasattr(x, "shape") else len(x)
     except (TypeError, IndexError, ValueError):
         raise DataError(
-            "cannot use the features", got=type(x).__name__, need="rows: an array, a frame, a sparse matrix or a list"
+            f"The features must be rows (an array, a frame, a sparse matrix or a list), not {with_article(type(x).__name__)}.",
+            got=type(x).__name__,
+            need="rows: an array, a frame, a sparse matrix or a list",
         ) from None
 
 

@@ -30,10 +30,12 @@ def address(base_url: str) -> SplitResult:
         url = urlsplit(base_url.strip())
         port = url.port
     except ValueError as fault:
-        raise UsageError("cannot use the base URL", got="a host or port that is none", need=need, hint=hint) from fault
+        raise UsageError(
+            f"The base URL must be {need}; its host or port is none.", got="a host or port that is none", need=need, hint=hint
+        ) from fault
     strange = not url.netloc.isascii() or any(each.isspace() or not each.isprintable() for each in base_url.strip())
     if url.scheme not in ("http", "https") or not url.hostname or port == 0 or strange:
-        raise UsageError("cannot use the base URL", got=repr(shown(url)), need=need, hint=hint)
+        raise UsageError(f"The base URL must be {need}, not {shown(url)!r}.", got=repr(shown(url)), need=need, hint=hint)
     path = url.path.rstrip("/")
     for tail in PATHS.values():
         path = path.removesuffix(tail)
@@ -69,7 +71,11 @@ def credentials(key: str | None, url: SplitResult) -> tuple[dict[str, str], list
         return {}, hidden
     if not key.isascii() or not key.isprintable() or " " in key:
         strange = "one with spaces, line ends or letters that no header can hold"
-        raise UsageError("cannot send the key", got=strange, need="the key as the provider shows it")
+        raise UsageError(
+            "The key has spaces, line ends or letters that no header can hold; copy it as the provider shows it.",
+            got=strange,
+            need="the key as the provider shows it",
+        )
     return {"Authorization": Secret(f"Bearer {key}")}, [*hidden, key]
 
 

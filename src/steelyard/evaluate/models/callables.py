@@ -53,7 +53,7 @@ class CallableModel:
         of_input: bool = False,
     ) -> None:
         if batch is not None and batch < 1:
-            raise UsageError(f"cannot call {name}", got=f"a batch of {batch}", need="at least 1")
+            raise UsageError(f"The batch of {name} must be at least 1, not {batch}.", got=f"a batch of {batch}", need="at least 1")
         self.name, self.identity = name, identity
         self.batched = batch is not None or bool(getattr(call, "batched", False))
         self.batch = batch or (BATCH if self.batched else 1)
@@ -132,7 +132,7 @@ class Estimator:
         self, estimator: Any, *, name: str, identity: Mapping[str, Any], batch: int | None = None, concurrency: int | None = None
     ) -> None:
         if batch is not None and batch < 1:
-            raise UsageError(f"cannot ask {name}", got=f"a batch of {batch}", need="at least 1")
+            raise UsageError(f"The batch of {name} must be at least 1, not {batch}.", got=f"a batch of {batch}", need="at least 1")
         self.name, self.identity, self.batch = name, identity, batch or TABLE
         self.concurrency = concurrency or 1
         self._estimator = estimator
@@ -182,7 +182,11 @@ def listed(returned: Any, n: int, name: str) -> list[Any]:
     if isinstance(returned, list | tuple) and len(returned) == n:
         return list(returned)
     got = f"{len(returned)} answers" if isinstance(returned, list | tuple) else with_article(type(returned).__name__)
-    raise DataError(f"cannot use the answers of {name}", got=f"{got} to a batch of {n}", need="a list with one answer per input")
+    raise DataError(
+        f"{name} must return a list with one answer per input; it gave {got} to a batch of {n}.",
+        got=f"{got} to a batch of {n}",
+        need="a list with one answer per input",
+    )
 
 
 # ---- what a function wants -------------------------------------------------------------------------------------------
@@ -209,7 +213,8 @@ def _extras(call: Callable[..., Any], name: str, keywords: Mapping[str, Any]) ->
     except TypeError as fault:
         told = f" and {', '.join(keywords)}" if keywords else ""
         raise UsageError(
-            f"cannot call {name}{inspect.signature(call)}",
+            f"{name}{inspect.signature(call)} cannot be called with one input{told} ({fault}); it needs one "
+            f"positional parameter, and those named {', '.join(EXTRAS)} are given where it declares them.",
             got=f"one input{told}: {fault}",
             need=f"one positional parameter; those named {', '.join(EXTRAS)} are given too, where declared",
         ) from None

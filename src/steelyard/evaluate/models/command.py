@@ -62,7 +62,7 @@ class Process:
         except (OSError, ValueError) as fault:
             got = (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
             raise UsageError(
-                f"cannot run {argv[0]!r}",
+                f"Cannot run {argv[0]!r}: {got}.",
                 got=got,
                 need="a program that can be executed",
                 hint="a script needs a first line such as #!/bin/sh",
@@ -175,7 +175,11 @@ class Process:
             while line := pipe.readline(LONGEST):
                 if len(line) >= LONGEST and not line.endswith(b"\n"):
                     got = f"a line of more than {LONGEST >> 20} MB"
-                    self._lines.put(SourceError("cannot use the output of the command", got=got, need="one JSON object a line"))
+                    self._lines.put(
+                        SourceError(
+                            f"The command printed {got}; it must print one JSON object a line.", got=got, need="one JSON object a line"
+                        )
+                    )
                     break
                 if line.strip() and not self._unheard:
                     self._lines.put(line)
@@ -210,9 +214,13 @@ class CommandModel:
     ) -> None:
         self._argv = _words(text)
         if batch is not None and batch < 1:
-            raise UsageError(f"cannot run {text!r}", got=f"a batch of {batch}", need="at least 1")
+            raise UsageError(f"The batch of {text!r} must be at least 1, not {batch}.", got=f"a batch of {batch}", need="at least 1")
         if timeout is not None and not 0 < timeout < math.inf:
-            raise UsageError(f"cannot run {text!r}", got=f"a timeout of {timeout}", need="seconds above 0")
+            raise UsageError(
+                f"The timeout of {text!r} must be a number of seconds above 0, not {timeout}.",
+                got=f"a timeout of {timeout}",
+                need="seconds above 0",
+            )
         self.name, self.batch, self.timeout = name or text, batch or 1, timeout or TIMEOUT
         self.identity: Mapping[str, Any] = {"kind": "command", "argv": list(self._argv)}
         self.of_input = of_input
@@ -273,9 +281,10 @@ class CommandModel:
         said = process.last_words()
         if self._starts <= RESTARTS:
             return what + (f"; {first_line(said[-1])}" if said else "")
+        last = f"; at last it said {' | '.join(said)!r}" if said else ""
         raise SourceError(
-            f"cannot go on with the command {self.name!r}",
-            got=f"{what}, {self._starts} times" + (f"; at last it said {' | '.join(said)!r}" if said else ""),
+            f"The command {self.name!r} failed {self._starts} times: {what}{last}.",
+            got=f"{what}, {self._starts} times{last}",
             need="a program that answers every line",
             hint="does it flush its output after each line (print(..., flush=True)), and answer before the input ends?"
             if hung
@@ -307,14 +316,16 @@ class CommandModel:
     def _wrong(self, process: Process, got: str, need: str, hint: str = "") -> SourceError:
         self._process = None
         process.kill()
-        return SourceError(f"cannot use the answers of the command {self.name!r}", got=got, need=need, hint=hint)
+        return SourceError(f"The command {self.name!r} gave {got}; it must give {need}.", got=got, need=need, hint=hint)
 
 
 def _words(text: str) -> list[str]:
     try:
         argv = shlex.split(text)
     except ValueError as fault:
-        raise UsageError(f"cannot run {text!r}", got=str(fault), need="a command line with its quotes closed") from fault
+        raise UsageError(
+            f"The command {text!r} cannot be split into words ({fault}).", got=str(fault), need="a command line with its quotes closed"
+        ) from fault
     if not argv:
         raise UsageError("The command is empty.", got="an empty one", need="a program and its arguments", hint="command:./predict --fast")
     if shutil.which(argv[0]) is None:

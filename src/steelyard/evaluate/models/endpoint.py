@@ -126,7 +126,7 @@ class RateLimiter:
         luck: Callable[[], float] = random.random,
     ) -> None:
         if limit < 1:
-            raise UsageError("cannot ask a model", got=f"concurrency {limit}", need="at least 1")
+            raise UsageError(f"concurrency must be at least 1, not {limit}.", got=f"concurrency {limit}", need="at least 1")
         self.limit = self.allowed = self.lowest = limit
         self.luck, self._clock = luck, clock
         self._free = threading.Condition()
@@ -256,7 +256,7 @@ class Endpoint:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if api not in PATHS:
-            raise UsageError("cannot ask the model", got=f"api {api!r}", need="chat or completions")
+            raise UsageError(f"api must be chat or completions, not {api!r}.", got=f"api {api!r}", need="chat or completions")
         if of_input and api != "completions":
             raise UsageError(
                 "A chat does not give the log-probabilities of what it is asked, which perplexity is made of.",
@@ -565,16 +565,25 @@ def _split(sampling: Mapping[str, Any], logprobs: int | None) -> tuple[dict[str,
     for name in sampling:
         if name in OURS:
             raise UsageError(
-                "cannot use the sampling", got=repr(name), need="temperature, top_p, max_tokens or the like", hint="the run sets it"
+                f"Sampling takes temperature, top_p, max_tokens or the like, not {name!r}.",
+                got=repr(name),
+                need="temperature, top_p, max_tokens or the like",
+                hint="the run sets it",
             )
     rest = dict(sampling)
     wanted, top = rest.pop("logprobs", None), rest.pop("top_logprobs", None)
     if logprobs is None and (wanted or top is not None or (wanted == 0 and wanted is not False)):
         logprobs = top if top is not None else 0 if wanted is True else wanted
     if logprobs is not None and (not isinstance(logprobs, int) or isinstance(logprobs, bool) or not 0 <= logprobs <= 20):
-        raise UsageError("cannot ask for log-probabilities", got=repr(logprobs), need="a number of alternatives from 0 to 20")
+        raise UsageError(
+            f"logprobs must be a number of alternatives from 0 to 20, not {logprobs!r}.",
+            got=repr(logprobs),
+            need="a number of alternatives from 0 to 20",
+        )
     try:
         json.dumps(rest, allow_nan=False)
     except (TypeError, ValueError) as fault:
-        raise UsageError("cannot use the sampling", got=str(fault), need="values that JSON can hold") from fault
+        raise UsageError(
+            f"The values of the sampling must be such that JSON can hold them ({fault}).", got=str(fault), need="values that JSON can hold"
+        ) from fault
     return rest, logprobs

@@ -40,7 +40,11 @@ class Timeouts:
         for name in ("connect", "read", "total"):
             seconds = getattr(self, name)
             if not 0 < seconds < float("inf"):
-                raise UsageError(f"cannot use the {name} timeout", got=repr(seconds), need="a positive number of seconds")
+                raise UsageError(
+                    f"The {name} timeout must be a positive number of seconds, not {seconds!r}.",
+                    got=repr(seconds),
+                    need="a positive number of seconds",
+                )
 
 
 class HttpClient:

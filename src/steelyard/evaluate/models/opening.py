@@ -123,7 +123,7 @@ def load(text: str) -> tuple[Any, str | None]:
     """The object that pkg.mod:attr names, and a hash of the file it comes from. Modules of the current directory can be used."""
     module, colon, attribute = text.partition(":")
     if not (module and colon and attribute):
-        raise UsageError(f"cannot find the model {text!r}", need="pkg.mod:attr", hint="python:mymodule:predict")
+        raise UsageError(f"Name the model as pkg.mod:attr, not {text!r}.", need="pkg.mod:attr", hint="python:mymodule:predict")
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)  # as python -m does
@@ -131,7 +131,12 @@ def load(text: str) -> tuple[Any, str | None]:
         found: Any = importlib.import_module(module)
     except (Exception, SystemExit) as fault:  # a user's module may fail in any way
         hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
-        raise UsageError(f"cannot import {module!r}", got=f"{type(fault).__name__}: {fault}", need="a module", hint=hint) from fault
+        raise UsageError(
+            f"Cannot import {module!r} ({type(fault).__name__}: {fault}).",
+            got=f"{type(fault).__name__}: {fault}",
+            need="a module",
+            hint=hint,
+        ) from fault
     source = _fingerprint(getattr(found, "__file__", None))
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -197,7 +202,8 @@ def _from_object(
     if callable(given):
         return CallableModel(given, name=name, identity=identity, batch=batch, concurrency=concurrency, of_input=of_input)
     raise UsageError(
-        f"cannot ask {name}",
+        f"{name} cannot be asked: it is {with_article(type(given).__name__)}, not a function, an object "
+        "with generate(prompt), or an estimator with predict(table).",
         got=with_article(type(given).__name__),
         need="a function, an object with generate(prompt), or an estimator with predict(table)",
         hint=f"as a text: {', '.join(DOORS.values())}",
@@ -209,7 +215,9 @@ def _made(maker: type, name: str | None) -> Any:
         return maker()
     except Exception as fault:
         raise UsageError(
-            f"cannot make {name or maker.__name__}", got=f"{type(fault).__name__}: {fault}", need="a class that works without arguments"
+            f"{name or maker.__name__} failed when it was called without arguments ({type(fault).__name__}: {fault}).",
+            got=f"{type(fault).__name__}: {fault}",
+            need="a class that works without arguments",
         ) from fault
 
 

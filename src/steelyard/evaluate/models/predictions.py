@@ -92,7 +92,9 @@ class Predictions:
             return int(given)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise DataError(
-                f"cannot use the predictions of {name}", got=f"{self._repeat} = {given!r}", need="whole numbers: 1, 2, ... or 0, 1, ..."
+                f"The repeats in the predictions of {name} must be whole numbers (1, 2, ... or 0, 1, ...), not {self._repeat} = {given!r}.",
+                got=f"{self._repeat} = {given!r}",
+                need="whole numbers: 1, 2, ... or 0, 1, ...",
             ) from None
 
 

@@ -136,7 +136,12 @@ def is_number(value: object) -> bool:
 
 
 def wrong(scorer: Scoring, name: str, need: str, hint: str = "") -> UsageError:
-    return UsageError(f"cannot use the scorer {scorer.name}", got=f"{name} = {getattr(scorer, name)!r}", need=need, hint=hint)
+    return UsageError(
+        f"{name} of the scorer {scorer.name} must be {need}, not {getattr(scorer, name)!r}.",
+        got=f"{name} = {getattr(scorer, name)!r}",
+        need=need,
+        hint=hint,
+    )
 
 
 def several(value: Any) -> list[Any]:
@@ -146,4 +151,6 @@ def several(value: Any) -> list[Any]:
 
 
 def bad_truth(scorer: Scoring, case: Case, need: str, hint: str = "") -> DataError:
-    return DataError(f"cannot score against the truth of item {case.id!r}", got=repr(case.truth)[:120], need=need, hint=hint)
+    return DataError(
+        f"The truth of item {case.id!r} must be {need}, not {repr(case.truth)[:120]}.", got=repr(case.truth)[:120], need=need, hint=hint
+    )

@@ -85,17 +85,26 @@ class CodeScorer(Scoring):
             raise
         except Exception as fault:  # an object that fails when it is looked at
             got = f"{words(fault)}, in what {self.called} returned"
-            raise DataError(f"cannot use the score of item {case.id!r}", got=got, need=NEED) from fault
+            raise DataError(f"The score of item {case.id!r} must be {NEED}; there was {got}.", got=got, need=NEED) from fault
 
     def _scored(self, worth: Any, case: Case) -> Scored:
         table = worth if isinstance(worth, Mapping) else {"score": worth}
         score = plain(table.get("score"))
         if set(table) - {"score", "prediction", "truth", "extracted"} or not (isinstance(score, bool) or is_number(score)):
-            raise DataError(f"cannot use the score of item {case.id!r}", got=f"{repr(worth)[:120]} from {self.called}", need=NEED)
+            raise DataError(
+                f"The score of item {case.id!r} must be {NEED}; {self.called} gave {repr(worth)[:120]}.",
+                got=f"{repr(worth)[:120]} from {self.called}",
+                need=NEED,
+            )
         score = float(score)
         if self.right and score not in (0.0, 1.0):
             hint = 'metric = "mean" is for scores between'
-            raise DataError(f"cannot use the score of item {case.id!r}", got=f"{score:g} from {self.called}", need="0 or 1", hint=hint)
+            raise DataError(
+                f"The score of item {case.id!r} must be 0 or 1; {self.called} gave {score:g}.",
+                got=f"{score:g} from {self.called}",
+                need="0 or 1",
+                hint=hint,
+            )
         truth = written(table.get("truth", self.truth(case)), "a truth")
         prediction = written(table.get("prediction"), "a prediction")
         return Scored(score=score, prediction=prediction, truth=truth, extracted=bool(table.get("extracted", True)))
@@ -121,14 +130,18 @@ def _parameters(function: Callable[..., Any], called: str) -> int:
     for many in (3, 2):
         if least <= many <= more and (many == 2 or least == 3 or len(places) == 3):
             return many
-    raise UsageError("cannot use the scorer", got=f"{called} with {len(places)} parameters", need=need)
+    raise UsageError(
+        f"The scorer {called} must be called as {need}; it has {len(places)} parameters.",
+        got=f"{called} with {len(places)} parameters",
+        need=need,
+    )
 
 
 def function_named(text: str, where: Path) -> Callable[..., Any]:
     """The function `pkg.mod:function`, found as Python finds it, or from the task's directory or the current one."""
     module, _, name = text.partition(":")
     if not all(part.isidentifier() for part in [*module.split("."), *name.split(".")]):
-        raise UsageError("cannot use the scorer", got=repr(text), need="pkg.mod:function")
+        raise UsageError(f"Name the scorer as pkg.mod:function, not {text!r}.", got=repr(text), need="pkg.mod:function")
     home = where if where.is_dir() else where.parent
     # For good, since the function may import its neighbours later; behind everything else, so that nothing is shadowed.
     sys.path += [place for place in (str(Path.cwd()), str(home.absolute())) if place not in sys.path]
@@ -138,9 +151,15 @@ def function_named(text: str, where: Path) -> Callable[..., Any]:
             found = getattr(found, part)
     except Exception as fault:
         got = f"{type(fault).__name__}: {fault}"
-        raise UsageError(f"cannot load the scorer {text!r}", got=got, need="a module that can be imported, with that function") from fault
+        raise UsageError(
+            f"Cannot load the scorer {text!r} ({got}).", got=got, need="a module that can be imported, with that function"
+        ) from fault
     if not callable(found):
-        raise UsageError(f"cannot use the scorer {text!r}", got=with_article(type(found).__name__), need="a function")
+        raise UsageError(
+            f"The scorer {text!r} must be a function, not {with_article(type(found).__name__)}.",
+            got=with_article(type(found).__name__),
+            need="a function",
+        )
     return found  # type: ignore[no-any-return]
 
 
@@ -246,4 +265,6 @@ def _with_schema(options: Mapping[str, Any], where: Path) -> Mapping[str, Any]:
     try:
         return {**options, "schema": path.read_text(encoding="utf-8")}
     except (OSError, UnicodeDecodeError) as fault:
-        raise UsageError(f"cannot read the schema {name!r}", got=str(fault), need="a JSON file beside the task") from fault
+        raise UsageError(
+            f"Cannot read the schema {name!r} beside the task ({fault}).", got=str(fault), need="a JSON file beside the task"
+        ) from fault

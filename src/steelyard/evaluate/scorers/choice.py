@@ -172,7 +172,7 @@ class Choice(Scoring):
 
 def bad_choices(scorer: Choice, case: Case, listed: object) -> DataError:
     return DataError(
-        f"cannot find the choices of item {case.id!r}",
+        f"Item {case.id!r} needs a list of 2 to {len(ALPHABET)} choices in column {scorer.choices!r}, not {repr(listed)[:80]}.",
         got=f"{repr(listed)[:80]} in column {scorer.choices!r}",
         need=f"a list of 2 to {len(ALPHABET)} choices",
     )

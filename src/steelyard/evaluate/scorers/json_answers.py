@@ -50,9 +50,15 @@ def schema_of(raw: Any) -> Schema:
         try:
             raw = json.loads(raw)
         except ValueError as fault:
-            raise UsageError("cannot read the schema", got=f"a text that is no JSON: {fault}", need="a table, or JSON") from fault
+            raise UsageError(
+                f"The schema is not valid JSON ({fault}).", got=f"a text that is no JSON: {fault}", need="a table, or JSON"
+            ) from fault
     if not isinstance(raw, Mapping):
-        raise UsageError("cannot read the schema", got=with_article(type(raw).__name__), need="a table of keywords")
+        raise UsageError(
+            f"The schema must be a table of keywords, not {with_article(type(raw).__name__)}.",
+            got=with_article(type(raw).__name__),
+            need="a table of keywords",
+        )
     kind = _validator()
     from jsonschema.exceptions import SchemaError
 
@@ -61,7 +67,11 @@ def schema_of(raw: Any) -> Schema:
     except SchemaError as fault:
         place = ".".join(["schema", *map(str, fault.absolute_path)])
         need = "a value that JSON Schema 2020-12 allows there"
-        raise UsageError("cannot read the schema", got=f"{fault.message[:120]} at {place}", need=need) from None
+        raise UsageError(
+            f"The schema is not valid under JSON Schema 2020-12: {fault.message[:120]} at {place}.",
+            got=f"{fault.message[:120]} at {place}",
+            need=need,
+        ) from None
     known = (*kind.VALIDATORS, *_TABLES, *_PARTS, *_OTHER, *NOTES)
     parts, sound = list(_walk(raw, "schema", _resolver(raw))), set[int]()
     for place, part, resolver in parts:
@@ -69,7 +79,13 @@ def schema_of(raw: Any) -> Schema:
         _refuse_circles(part, resolver, (), sound)
     if {"patternProperties", "unevaluatedProperties"} <= {key for _, part, _ in parts for key in part}:
         got, need = "patternProperties and unevaluatedProperties", "one of them: patterns have a time limit, which the other cannot keep"
-        raise UsageError("cannot read the schema", got=got, need=need, hint="additionalProperties can be beside patterns")
+        raise UsageError(
+            "The schema has patternProperties and unevaluatedProperties; use one of them: patterns have a "
+            "time limit, which the other cannot keep.",
+            got=got,
+            need=need,
+            hint="additionalProperties can be beside patterns",
+        )
     return Schema(raw)
 
 
@@ -111,7 +127,7 @@ def _check(schema: Mapping[str, Any], place: str, known: tuple[str, ...]) -> Non
     check_keys(schema, known, f"{place} of the scorer json-schema")
     if (asked := schema.get("format", FORMATS[0])) not in FORMATS:
         got, need = f"format = {asked!r} at {place}", f"one of {', '.join(FORMATS)}"
-        raise UsageError("cannot read the schema", got=got, need=need, hint="a pattern can say more")
+        raise UsageError(f"The schema must have {need}, not {got}.", got=got, need=need, hint="a pattern can say more")
     for pattern in (*schema.get("patternProperties", ()), *([schema["pattern"]] if "pattern" in schema else [])):
         compiled(pattern)
 
@@ -132,7 +148,11 @@ def _refuse_circles(part: Any, resolver: Any, way: tuple[int, ...], sound: set[i
             found = resolver.lookup(part[key])
         except Unresolvable:
             need = "a reference to a part of the schema; nothing is fetched"
-            raise UsageError("cannot read the schema", got=f"{key} = {str(part[key])[:80]!r}", need=need) from None
+            raise UsageError(
+                f"The schema refers to something that is not in it ({key} = {str(part[key])[:80]!r}), and nothing is fetched.",
+                got=f"{key} = {str(part[key])[:80]!r}",
+                need=need,
+            ) from None
         _refuse_circles(found.contents, found.resolver, way, sound)
     for key in part.keys() & set(_IN_PLACE):
         for _, inner in _inside(key, part[key]):

@@ -176,7 +176,11 @@ class Judge(Scoring):
         try:
             return matching.compiled(self.pattern or "", re.MULTILINE)
         except UsageError as fault:
-            raise UsageError("cannot use the scorer judge", got=f"pattern = {fault.got}", need="a regular expression") from None
+            raise UsageError(
+                f"pattern of the scorer judge must be a regular expression, not {fault.got}.",
+                got=f"pattern = {fault.got}",
+                need="a regular expression",
+            ) from None
 
 
 def fence_for(answer: str) -> str:

@@ -57,7 +57,11 @@ class LogLikelihood(Scoring):
         try:
             found = token_logprobs(answer.more.get("logprobs"))
         except ValueError as fault:
-            raise DataError(f"cannot score item {case.id!r}", got=str(fault), need="the log-probability of every token") from None
+            raise DataError(
+                f"Item {case.id!r} needs the log-probability of every token ({fault}).",
+                got=str(fault),
+                need="the log-probability of every token",
+            ) from None
         below = len(found) if self.unit == "tokens" else self._scored_bytes(answer, case)
         above = -math.fsum(found)
         return Scored(score=above / below, sums=(above, float(below)))

@@ -46,7 +46,9 @@ def compiled(pattern: Any, flags: int = 0) -> re.Pattern[str]:
         return re.compile(pattern, flags)
     except (re.error, TypeError, ValueError, RecursionError, OverflowError) as fault:
         got = f"{str(pattern)[:120]!r}: {fault}"
-        raise UsageError("cannot use the pattern", got=got, need="a regular expression of Python") from None
+        raise UsageError(
+            f"The pattern is not a regular expression of Python: {got}.", got=got, need="a regular expression of Python"
+        ) from None
 
 
 def group_of(pattern: str, text: str, *, flags: int = 0, group: int | str = 0, pick: str = "last") -> str | None:

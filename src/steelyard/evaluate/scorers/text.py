@@ -191,7 +191,11 @@ class Regex(Normalised):
         try:
             return matching.compiled(self.pattern, sum(FLAGS[flag] for flag in self.flags))  # compiled once: re keeps it
         except UsageError as fault:
-            raise UsageError("cannot use the scorer regex", got=f"pattern = {fault.got}", need="a regular expression") from None
+            raise UsageError(
+                f"pattern of the scorer regex must be a regular expression, not {fault.got}.",
+                got=f"pattern = {fault.got}",
+                need="a regular expression",
+            ) from None
 
     @property
     def needs_truth(self) -> bool:

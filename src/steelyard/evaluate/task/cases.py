@@ -70,10 +70,14 @@ def template_of(text: object, key: str) -> Template:
 
 def _column(name: str, written: str, key: str) -> str:
     if not name.strip():
-        raise UsageError(f"cannot read {key}", got=f"{written!r} without a column", need="{column}, or {{ and }} for braces themselves")
+        raise UsageError(
+            f"{key} has {written!r}, which names no column.",
+            got=f"{written!r} without a column",
+            need="{column}, or {{ and }} for braces themselves",
+        )
     if name != name.strip() or _NOT_IN_NAMES.search(name):
         raise UsageError(
-            f"cannot read {key}",
+            f"{key} has {written!r}; braces hold the name of a column alone.",
             got=repr(written),
             need="the name of a column alone in braces",
             hint="nothing is evaluated: prepare such a column in the data; for braces themselves write {{ and }}",
@@ -84,7 +88,7 @@ def _column(name: str, written: str, key: str) -> str:
 def _lone_brace(text: str, place: int, key: str) -> UsageError:
     near = text[max(0, place - 15) : place + 15]
     return UsageError(
-        f"cannot read {key}",
+        f"{key} has {with_article(repr(text[place]))} without its partner at character {place + 1}, in {near!r}.",
         got=f"a {text[place]!r} without its partner at character {place + 1}, in {near!r}",
         need="{column}",
         hint=f"for the brace itself write it twice: {text[place] * 2}",
@@ -143,7 +147,9 @@ def value_text(value: Any, name: str) -> str:
         return int.__repr__(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise DataError(f"cannot write {name!r} into a text", got=str(value), need="a finite number")
+            raise DataError(
+                f"{name!r} cannot be written into a text: {value} is not a finite number.", got=str(value), need="a finite number"
+            )
         return str(int(value)) if value.is_integer() and abs(value) < _PLAIN_INTEGERS else float.__repr__(value)
     if isinstance(value, Decimal) and value.is_finite():
         return format(value, "f")
@@ -156,10 +162,15 @@ def value_text(value: Any, name: str) -> str:
             return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_inside)
         except (TypeError, ValueError) as fault:
             raise DataError(
-                f"cannot write {name!r} into a text", got=f"{with_article(type(value).__name__)}: {fault}", need="plain values"
+                f"{name!r} cannot be written into a text: {with_article(type(value).__name__)} with values that are not plain ({fault}).",
+                got=f"{with_article(type(value).__name__)}: {fault}",
+                need="plain values",
             ) from fault
     raise DataError(
-        f"cannot write {name!r} into a text", got=with_article(type(value).__name__), need="a text, a number, true or false, or a list"
+        f"{name!r} cannot be written into a text: it is {with_article(type(value).__name__)}, not a text, "
+        "a number, true or false, or a list.",
+        got=with_article(type(value).__name__),
+        need="a text, a number, true or false, or a list",
     )
 
 
@@ -204,7 +215,7 @@ def subset(cases: Sequence[Case], n: int | None, seed: int, strata: str | None =
     Whole groups come in the order of their names' hashes; the group that reaches n is the last, and is asked in full.
     """
     if n is not None and n < 1:
-        raise UsageError("cannot choose a subset", got=f"n = {n}", need="a whole number of at least 1")
+        raise UsageError(f"n must be a whole number of at least 1, not {n}.", got=f"n = {n}", need="a whole number of at least 1")
     if strata is not None and whole_groups:
         raise UsageError("Give strata or whole groups, not both.", got="strata and whole groups", need="one of them")
     ordered = [cases[place] for place in hash_order([case.id for case in cases], seed)]

@@ -54,14 +54,20 @@ def sample_of(raw: Any) -> PromptSample:
     if isinstance(raw, tuple | list) and len(raw) == 2:
         return PromptSample(id=_id(None, raw[0]), prompt=raw[0], reference=raw[1], excerpt=excerpt(raw[0]))
     raise DataError(
-        "cannot use a sample", got=with_article(type(raw).__name__), need="a mapping with prompt and reference, or a pair of them"
+        f"A sample must be a mapping with prompt and reference, or a pair of them, not {with_article(type(raw).__name__)}.",
+        got=with_article(type(raw).__name__),
+        need="a mapping with prompt and reference, or a pair of them",
     )
 
 
 def sample_of_evaluator(raw: Any) -> PromptSample:
     """A sample of an evaluator's `generate_samples`: (prompt, sampling arguments, reference, ...)."""
     if not isinstance(raw, tuple | list) or len(raw) < 3:
-        raise DataError("cannot use a sample of generate_samples", got=repr(raw)[:80], need="(prompt, sampling arguments, reference, ...)")
+        raise DataError(
+            f"A sample of generate_samples must be (prompt, sampling arguments, reference, ...), not {repr(raw)[:80]}.",
+            got=repr(raw)[:80],
+            need="(prompt, sampling arguments, reference, ...)",
+        )
     prompt, sampling, reference, *more = raw
     arguments = dict(sampling or {})
     return PromptSample(
@@ -132,7 +138,11 @@ def answers(model: Any, samples: Sequence[PromptSample], *, batch: int | None = 
         return [_single(each.result(), sample) for each, sample in zip(promised, samples, strict=True)]
     if callable(model):
         return [_single(model(sample.prompt, **keywords, **sample.sampling), sample) for sample in samples]
-    raise UsageError("cannot ask the model", got=with_article(type(model).__name__), need="a callable, or an object with generate(prompt)")
+    raise UsageError(
+        f"The model must be a callable or an object with generate(prompt), not {with_article(type(model).__name__)}.",
+        got=with_article(type(model).__name__),
+        need="a callable, or an object with generate(prompt)",
+    )
 
 
 def _in_batches(generate: Any, samples: Sequence[PromptSample], batch: int, keywords: Mapping[str, Any]) -> list[Any]:
@@ -142,7 +152,11 @@ def _in_batches(generate: Any, samples: Sequence[PromptSample], batch: int, keyw
         said = generate([sample.prompt for sample in part], **keywords)
         if isinstance(said, str | bytes) or len(said) != len(part):
             got = "one text" if isinstance(said, str | bytes) else f"{len(said)} answers"
-            raise DataError("cannot use the model's answers", got=f"{got} to {len(part)} prompts", need="a list with one answer per prompt")
+            raise DataError(
+                f"The model must return a list with one answer per prompt; it gave {got} to {len(part)} prompts.",
+                got=f"{got} to {len(part)} prompts",
+                need="a list with one answer per prompt",
+            )
         out += [_single(answer, sample) for answer, sample in zip(said, part, strict=True)]
     return out
 
@@ -168,7 +182,15 @@ def score_of(given: Any, sample: PromptSample) -> float:
     try:
         score = float(given)
     except (TypeError, ValueError) as fault:
-        raise DataError("cannot use a score", got=f"{given!r} for item {sample.id!r}", need="a number, or True and False") from fault
+        raise DataError(
+            f"The score of item {sample.id!r} must be a number, or True or False, not {given!r}.",
+            got=f"{given!r} for item {sample.id!r}",
+            need="a number, or True and False",
+        ) from fault
     if not math.isfinite(score):
-        raise DataError("cannot use a score", got=f"{score} for item {sample.id!r}", need="a finite number")
+        raise DataError(
+            f"The score of item {sample.id!r} must be a finite number, not {score}.",
+            got=f"{score} for item {sample.id!r}",
+            need="a finite number",
+        )
     return score

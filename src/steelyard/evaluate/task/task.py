@@ -191,13 +191,22 @@ def _of_class(source: Any) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[s
         made = source() if isinstance(source, type) else source
     except Exception as fault:
         got = f"{type(fault).__name__} when {source.__name__}() was made: {fault}"
-        raise UsageError("cannot use the task", got=got, need="a class that needs no arguments, or an object of it") from fault
+        raise UsageError(
+            f"The task must be a class that needs no arguments, or an object of it ({got}).",
+            got=got,
+            need="a class that needs no arguments, or an object of it",
+        ) from fault
     for name in dir(made):
         if name in OF_A_CLASS or name.startswith("_"):
             continue
         near = nearest(name, OF_A_CLASS, cutoff=0.8)
         if near and not callable(getattr(made, name)):
-            raise UsageError("cannot use the task", got=f"the attribute {name!r}", need="names it knows", hint=f"did you mean {near!r}?")
+            raise UsageError(
+                f"The task has an attribute {name!r}, which means nothing to a run.",
+                got=f"the attribute {name!r}",
+                need="names it knows",
+                hint=f"did you mean {near!r}?",
+            )
     given = {key: getattr(made, key) for key in KEYS if getattr(made, key, None) is not None}
     given.setdefault("name", type(made).__name__)
     if callable(given.get("data")):  # rows that are made when they are needed
@@ -209,7 +218,7 @@ def _of_class(source: Any) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[s
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise UsageError("cannot read the task", got=f"{name} = {value!r}"[:120], need=f"a table [{name}]")
+        raise UsageError(f"[{name}] must be a table, not {repr(value)[:100]}.", got=f"{name} = {value!r}"[:120], need=f"a table [{name}]")
     return value
 
 
@@ -222,7 +231,10 @@ def _name(value: Any) -> str:
         hint = 'name = "gsm8k"' if value is None else ""
         got = "no name" if value is None else repr(value)
         raise UsageError(
-            "cannot use the name of the task", got=got, need="letters, digits, '.', '_' and '-', beginning with no dot", hint=hint
+            f"The name of the task must be letters, digits, '.', '_' and '-', beginning with no dot; it is {got}.",
+            got=got,
+            need="letters, digits, '.', '_' and '-', beginning with no dot",
+            hint=hint,
         )
     return value
 
@@ -236,7 +248,7 @@ def _data(value: Any) -> Any:
 def _text(given: Mapping[str, Any], key: str) -> str | None:
     value = given.get(key)
     if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise UsageError("cannot read the task", got=f"{key} = {value!r}", need="a text")
+        raise UsageError(f"{key} of the task must be a text, not {value!r}.", got=f"{key} = {value!r}", need="a text")
     return value
 
 
@@ -244,14 +256,14 @@ def _whole(given: Mapping[str, Any], key: str, least: int | None = None) -> int 
     value = given.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least)):
         need = "a whole number" + (f" of at least {least}" if least is not None else "")
-        raise UsageError("cannot read the task", got=f"{key} = {value!r}", need=need)
+        raise UsageError(f"{key} of the task must be {need}, not {value!r}.", got=f"{key} = {value!r}", need=need)
     return value
 
 
 def _whole_groups(given: Mapping[str, Any]) -> bool:
     value = given.get("whole_groups", False)
     if not isinstance(value, bool):
-        raise UsageError("cannot read the task", got=f"whole_groups = {value!r}", need="true or false")
+        raise UsageError(f"whole_groups must be true or false, not {value!r}.", got=f"whole_groups = {value!r}", need="true or false")
     if value and given.get("group") is None:
         raise UsageError(
             "whole_groups needs a column of groups.",
@@ -268,7 +280,11 @@ def _range(value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(map(is_number, value)) or not value[0] < value[1]:
-        raise UsageError("cannot read the task", got=f"range = {value!r}", need="the least and the greatest score, as in [0, 1]")
+        raise UsageError(
+            f"range must be the least and the greatest score, as in [0, 1], not {value!r}.",
+            got=f"range = {value!r}",
+            need="the least and the greatest score, as in [0, 1]",
+        )
     return float(value[0]), float(value[1])
 
 
@@ -279,7 +295,7 @@ def _metric(given: str | None, scoring: Scoring) -> str:
     metric = parse(given)
     if scoring.sums and not parse(scoring.metric_of_sums).gives(metric):
         need = f'"{scoring.metric_of_sums}", of the sum of {scoring.sums[0]} over the sum of {scoring.sums[1]}'
-        raise UsageError(f"cannot use the metric {given!r} with the scorer {scoring.name}", need=need)
+        raise UsageError(f"The scorer {scoring.name} gives the metric {need}, not {given!r}.", need=need)
     if metric.of_ratio and not scoring.sums:
         raise UsageError(
             f"The scorer {scoring.name} gives one score per item, which does not make the metric {given!r}.",
@@ -290,7 +306,7 @@ def _metric(given: str | None, scoring: Scoring) -> str:
     if (metric.right_or_wrong or metric.of_several_tries) and not scoring.right_or_wrong:
         need = "a scorer that says right or wrong"
         raise UsageError(
-            f"cannot use the metric {given!r} with the scorer {scoring.name}",
+            f"The metric {given!r} needs a scorer that says right or wrong; the scorer {scoring.name} gives scores between 0 and 1.",
             got="scores between 0 and 1",
             need=need,
             hint='metric = "mean"',
@@ -336,7 +352,9 @@ def _sampling(given: Mapping[str, Any]) -> dict[str, Any]:
     out = {key: value for key, value in given.items() if key != "extra"}
     if taken := [key for key in extra if key in RESERVED or key in out]:
         raise UsageError(
-            "cannot use the table [sampling.extra]", got=f"the key {taken[0]!r}", need="keys that the runner does not set itself"
+            f"[sampling.extra] has the key {taken[0]!r}, which the runner sets itself.",
+            got=f"the key {taken[0]!r}",
+            need="keys that the runner does not set itself",
         )
     bounds: dict[str, tuple[float, float]] = {
         "temperature": (0, 10),
@@ -346,7 +364,11 @@ def _sampling(given: Mapping[str, Any]) -> dict[str, Any]:
     }
     for key, (low, high) in bounds.items():
         if key in out and not (is_number(out[key]) and low <= out[key] <= high and (high <= 10 or isinstance(out[key], int))):
-            raise UsageError("cannot use the table [sampling]", got=f"{key} = {out[key]!r}", need=f"a number from {low:g} to {high:g}")
+            raise UsageError(
+                f"{key} of [sampling] must be a number from {low:g} to {high:g}, not {out[key]!r}.",
+                got=f"{key} = {out[key]!r}",
+                need=f"a number from {low:g} to {high:g}",
+            )
     return dict(sorted((out | dict(extra)).items()))
 
 
@@ -368,9 +390,13 @@ def _rule(given: Any) -> dict[str, Any]:
             key == "num_samples" and value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1)
         )
         if wrong or (value is not None and not isinstance(value, kind)):
-            raise UsageError("cannot use the table [rule]", got=f"{key} = {value!r}", need=need)
+            raise UsageError(f"{key} of [rule] must be {need}, not {value!r}.", got=f"{key} = {value!r}", need=need)
     if "sigma" in table and not (is_number(table["sigma"]) and table["sigma"] >= 0):
-        raise UsageError("cannot use the table [rule]", got=f"sigma = {table['sigma']!r}", need="a number of 0 or more")
+        raise UsageError(
+            f"sigma of [rule] must be a number of 0 or more, not {table['sigma']!r}.",
+            got=f"sigma = {table['sigma']!r}",
+            need="a number of 0 or more",
+        )
     return dict(table)
 
 
@@ -379,7 +405,9 @@ def _protocol(given: Any, scoring: Scoring) -> dict[str, str]:
     table = _table(given or {}, "protocol")
     for key, value in table.items():
         if not isinstance(value, (str, int, float, bool)):
-            raise UsageError("cannot read the protocol", got=f"{key} = {value!r}", need="a text or a number")
+            raise UsageError(
+                f"{key} of the protocol must be a text or a number, not {value!r}.", got=f"{key} = {value!r}", need="a text or a number"
+            )
         if key in ("prompt", "metric", "scorer", "shots") or str(key).startswith(("scorer.", "sampling.")):
             raise UsageError(
                 f"The key {key!r} of the protocol is filled in by the task itself.",

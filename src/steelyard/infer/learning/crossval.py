@@ -87,7 +87,7 @@ def corrected_repeated_kfold_t(
     (1.671457, 0.129, (9,))
     """
     if folds < 2:
-        raise UsageError("cannot correct for the folds", got=f"{folds}", need="at least 2 folds")
+        raise UsageError(f"folds must be at least 2, not {folds}.", got=f"{folds}", need="at least 2 folds")
     return _t(differences, 1 / (folds - 1), alternative, confidence_level, side, corrected=True)
 
 
@@ -109,7 +109,11 @@ def corrected_resampled_t(
     0.942809
     """
     if not (n_test > 0 and n_train > 0):
-        raise UsageError("cannot correct for the splits", got=f"{n_test} test and {n_train} training items", need="at least one of each")
+        raise UsageError(
+            f"n_test and n_train must be at least 1, not {n_test} and {n_train}.",
+            got=f"{n_test} test and {n_train} training items",
+            need="at least one of each",
+        )
     return _t(differences, n_test / n_train, alternative, confidence_level, side, corrected=True)
 
 
@@ -217,7 +221,11 @@ def _checked(given: Differences) -> FloatArray:
     d = np.asarray(given, float)
     if d.ndim != 1 or len(d) < 2 or not np.isfinite(d).all():
         shape = "numbers that are not finite" if d.ndim == 1 and len(d) > 1 else f"an array of shape {d.shape}"
-        raise DataError("cannot test the differences", got=shape, need="at least 2 finite differences, one per split")
+        raise DataError(
+            f"The test needs at least 2 finite differences, one per split, not {shape}.",
+            got=shape,
+            need="at least 2 finite differences, one per split",
+        )
     return d
 
 

@@ -88,7 +88,7 @@ def alarm_line(false_alarms: float, runs_per_year: float) -> float:
     """
     if not (0 < false_alarms <= runs_per_year and math.isfinite(runs_per_year)):
         raise UsageError(
-            "cannot keep this budget",
+            f"A budget is more than 0 false alarms and at most one per run, not {false_alarms!r} in {runs_per_year!r} runs a year.",
             got=f"{false_alarms!r} false alarms in {runs_per_year!r} runs a year",
             need="more than 0 false alarms, and at most one per run",
         )
@@ -140,7 +140,9 @@ def second_stage(first: FirstStage, task_p: Sequence[float], pooled: float | Non
     """
     if len(task_p) != len(first.again):
         raise UsageError(
-            "cannot confirm with these runs", got=f"p-values of {len(task_p)} tasks", need=f"those of the {len(first.again)} asked again"
+            f"A confirmation takes the p-values of the {len(first.again)} tasks asked again, not of {len(task_p)}.",
+            got=f"p-values of {len(task_p)} tasks",
+            need=f"those of the {len(first.again)} asked again",
         )
     if not first.red:
         return False

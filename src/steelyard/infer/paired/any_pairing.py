@@ -41,7 +41,11 @@ def any_pairing(first: Counted, second: Counted, n: int, alpha: float = 0.05) ->
     """
     for low, high in (first, second):
         if not 0 <= low <= high <= n:
-            raise DataError("cannot pair the scores", got=f"{low} to {high} right of {n}", need="counts between 0 and n")
+            raise DataError(
+                f"The number of right items must lie between 0 and {n}, not at {low} to {high}.",
+                got=f"{low} to {high} right of {n}",
+                need="counts between 0 and n",
+            )
     apart = max(0, second[0] - first[1], first[0] - second[1])
     widest = max(second[1] - first[0], first[1] - second[0])
     most_lost = _most_lost(first, second, n, apart)

@@ -64,7 +64,7 @@ def bounded_t(differences: npt.ArrayLike, reach: float) -> BoundedT:
     d = np.asarray(differences, float).ravel()
     n = len(d)
     if n == 0 or not 0 < reach < math.inf:
-        raise DataError("cannot add items at the ends of the range", got=f"{n} items, a range of {reach:g}", need="both above 0")
+        raise DataError(f"n and reach must be above 0, not {n} and {reach:g}.", got=f"{n} items, a range of {reach:g}", need="both above 0")
     outside = int(np.count_nonzero(~(np.abs(d) <= reach * (1 + 1e-9))))
     if outside:
         raise DataError(

@@ -99,7 +99,11 @@ def delong_pair(
     scores, mask = [np.asarray(baseline, float), np.asarray(candidate, float)], np.asarray(positive, bool)
     if not len(mask) == len(scores[0]) == len(scores[1]):
         got = f"{len(scores[0])} and {len(scores[1])} scores of {len(mask)} items"
-        raise DataError("cannot compare two AUCs", got=got, need="one score of each system for every item")
+        raise DataError(
+            f"Comparing two AUCs needs one score of each system for every item; there are {got}.",
+            got=got,
+            need="one score of each system for every item",
+        )
     if any(np.isnan(score).any() for score in scores):
         raise DataError("Some scores are not numbers (NaN).", got="scores that are not numbers (NaN)", need="a score for every item")
     enough, classes = 1 if group is not None else 2, np.array([mask.sum(), (~mask).sum()])

@@ -73,7 +73,11 @@ def equivalence_of_flips(gained: int, lost: int, n: int, margin: Margin) -> Equi
     if not -1 < low < high < 1:
         raise UsageError("cannot use margin", got=repr(margin), need="ends inside (-1, 1), the range of a difference of shares")
     if min(gained, lost) < 0 or gained + lost > n or n == 0:
-        raise DataError("cannot test equivalence", got=f"{gained} gained and {lost} lost of {n} items", need="counts that fit into n > 0")
+        raise DataError(
+            f"gained and lost must fit into n > 0, not {gained} and {lost} of {n} items.",
+            got=f"{gained} gained and {lost} lost of {n} items",
+            need="counts that fit into n > 0",
+        )
     lower, upper = tango_z(gained, lost, n, low), tango_z(gained, lost, n, high)
     return Equivalence(lower, upper, lower_tail(-lower), lower_tail(upper))
 

@@ -54,7 +54,9 @@ def side_by_side(rows_a: Rows, rows_b: Rows, count: npt.ArrayLike | None = None)
     a, b = (np.asarray(x, float) for x in (rows_a, rows_b))
     if a.shape != b.shape or a.ndim != 2:
         raise DataError(
-            "cannot pair the units", got=f"shapes {a.shape} and {b.shape}", need="one row per unit and system, the same columns"
+            f"Both systems need one row per unit and the same columns; the shapes are {a.shape} and {b.shape}.",
+            got=f"shapes {a.shape} and {b.shape}",
+            need="one row per unit and system, the same columns",
         )
     many = np.ones(len(a), np.int64) if count is None else np.asarray(count, np.int64)
     return Sums(rows=np.concatenate([a, b], axis=1), count=many, answers=int(many.sum()))

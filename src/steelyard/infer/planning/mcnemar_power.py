@@ -110,7 +110,7 @@ def mcnemar_power(n: int, discordance: float, theta: float, alpha: float, test: 
     0.8019
     """
     if n < 1:
-        raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
+        raise UsageError(f"The power needs at least one item, not n = {n!r}.", got=f"n = {n!r}", need="at least one item")
     return mixture_value(_conditional_power(discordance, theta, alpha, test, alternative), n, discordance)
 
 

@@ -46,7 +46,7 @@ def rule_out_power(n: int, discordance: float, theta: float, alpha: float) -> fl
     """
     _check_rule_out(discordance, theta)
     if n < 1:
-        raise UsageError("cannot compute the power", got=f"n = {n!r}", need="at least one item")
+        raise UsageError(f"The power needs at least one item, not n = {n!r}.", got=f"n = {n!r}", need="at least one item")
     return float(_rule_out_along(discordance, theta, -STANDARD.inv_cdf(alpha), n, 1)[0])
 
 

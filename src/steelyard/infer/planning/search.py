@@ -273,9 +273,15 @@ def rough_search(values: Stretch, target: float, *, guess: int, period: int, cap
 
 def _check(share: float, target: float) -> None:
     if not 0 < share <= 1:
-        raise UsageError("cannot search for a number of items", got=f"a share of relevant items of {share!r}", need="above 0, at most 1")
+        raise UsageError(
+            f"The share of relevant items must be above 0 and at most 1, not {share!r}.",
+            got=f"a share of relevant items of {share!r}",
+            need="above 0, at most 1",
+        )
     if not 0 < target < 1:
-        raise UsageError("cannot search for a number of items", got=f"a target of {target!r}", need="strictly between 0 and 1")
+        raise UsageError(
+            f"target must lie strictly between 0 and 1, not at {target!r}.", got=f"a target of {target!r}", need="strictly between 0 and 1"
+        )
 
 
 def _out_of_reach(target: float, cap: int, reached: float) -> UsageError:

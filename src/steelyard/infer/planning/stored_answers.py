@@ -133,7 +133,11 @@ def recorded_answers(right: Sequence[int], answers: Sequence[int], churn: float 
     """
     m, n = np.asarray(right), np.asarray(answers)
     if len(m) != len(n) or not len(m) or np.any(m < 0) or np.any(m > n) or np.any(n < 1):
-        raise UsageError("cannot foresee the calls", got="counts that are no answers", need="right answers, and answers, of each item")
+        raise UsageError(
+            "Each item needs a number of answers of at least 1, and a number of right ones among them.",
+            got="counts that are no answers",
+            need="right answers, and answers, of each item",
+        )
     several = n > 1
     if churn is None:
         if not several.any():

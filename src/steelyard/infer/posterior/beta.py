@@ -134,7 +134,9 @@ class Posterior(ABC):
         """The quantile: the x with P(metric <= x) = q."""
         many = np.asarray(q, float)
         if not bool(((many >= 0) & (many <= 1)).all()):
-            raise UsageError("cannot find a quantile", got=repr(q), need="probabilities between 0 and 1")
+            raise UsageError(
+                f"A quantile is for a probability between 0 and 1, not {q!r}.", got=repr(q), need="probabilities between 0 and 1"
+            )
         return _shaped(np.array([self._end(p) for p in many.ravel().tolist()]).reshape(many.shape))
 
     def probability_above(self, x: float) -> float:

@@ -268,7 +268,12 @@ def joint_table_posterior(
     """
     if joint.kind == "outcomes":
         need = "truths and predictions of both"
-        raise DataError(f"cannot find the posterior of {metric}", got="right or wrong only", need=need, hint="use difference_posterior")
+        raise DataError(
+            f"The posterior of {metric} needs truths and predictions of both systems; there is only right or wrong.",
+            got="right or wrong only",
+            need=need,
+            hint="use difference_posterior",
+        )
     mirrored = joint.swapped()
     negated = _order(mirrored) < _order(joint)  # one orientation is drawn, so that the other is its exact negative
     if negated and isinstance(prior, np.ndarray):
@@ -279,7 +284,9 @@ def joint_table_posterior(
         if undefined := int(np.isnan(value).sum()):
             got = f"{undefined} of {value.size} draws where it is undefined"
             hint = "a larger prior, or a statistic that skips absent classes"
-            raise DataError(f"cannot find the posterior of {metric}", got=got, need="none", hint=hint)
+            raise DataError(
+                f"{metric} is undefined in {undefined} of {value.size} draws, so it has no posterior.", got=got, need="none", hint=hint
+            )
         parts.append(value)
     values = np.concatenate(parts) * (-1 if negated else 1)
     values = values.reshape(-1, POINTS) if _few(joint) else values.reshape(BATCHES, -1)

@@ -141,7 +141,7 @@ def table_posterior(
     if counts.kind == "outcomes" or not counts.negatives_known:
         need = "the full table of truth and prediction"
         raise DataError(
-            f"cannot find the posterior of {metric}",
+            f"The posterior of {metric} needs {need}; some cells of the table are not known.",
             got="a table without all its cells",
             need=need,
             hint="use proportion_posterior or f1_posterior",

@@ -122,7 +122,7 @@ def balanced_accuracy_posterior(rows: Sequence[tuple[int, int]], *, prior: Prior
     [0.860203, 0.966832]
     """
     if not rows:
-        raise DataError("cannot average over classes", got="no classes", need="(hits, truths) of at least one class")
+        raise DataError("There are no classes to average over.", got="no classes", need="(hits, truths) of at least one class")
     a0, b0 = prior_pair(prior)
     laws = [proportion_posterior(h, t, prior=(a0, b0), metric="recall") for h, t in rows]
     printed = f"Beta({a0:g}, {b0:g}) on each recall"

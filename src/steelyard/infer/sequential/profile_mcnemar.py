@@ -247,4 +247,6 @@ def check_rates(alpha: float, beta: float, step: int) -> None:
             hint="a coin does as well",
         )
     if isinstance(step, bool) or not isinstance(step, int) or step < 1:
-        raise UsageError("cannot plan the looks", got=f"a look after every {step!r} items", need="a whole number from 1")
+        raise UsageError(
+            f"step must be a whole number from 1, not {step!r}.", got=f"a look after every {step!r} items", need="a whole number from 1"
+        )

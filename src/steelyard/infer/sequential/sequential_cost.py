@@ -96,11 +96,15 @@ def expected_items(
     rate = discordance + abs(drop)
     if not (discordance >= 0 and rate <= 1):
         raise UsageError(
-            "cannot foresee the items", got=f"discordance {discordance!r} and drop {drop!r}", need="shares of the items, together at most 1"
+            f"discordance and |drop| must be shares that add up to at most 1, not {discordance!r} and {drop!r}.",
+            got=f"discordance {discordance!r} and drop {drop!r}",
+            need="shares of the items, together at most 1",
         )
     if min(batch, paths, 1 if available is None else available) < 1 or paths < 2:
         raise UsageError(
-            "cannot foresee the items", got=f"batch {batch!r}, available {available!r}, paths {paths!r}", need="whole numbers from 1"
+            f"batch, available and paths must be whole numbers from 1, not {batch!r}, {available!r} and {paths!r}.",
+            got=f"batch {batch!r}, available {available!r}, paths {paths!r}",
+            need="whole numbers from 1",
         )
     share = (discordance / 2 + max(drop, 0.0)) / rate if rate else 0.5  # nothing ever disagrees: no coin is tossed
     if rule == "mcnemar":
@@ -110,7 +114,9 @@ def expected_items(
         check_rates(alpha, beta, batch)
         information = information_needed(theta, alpha, beta)
     else:
-        raise UsageError("cannot foresee the items", got=f"the rule {rule!r}", need="profile-mcnemar or mcnemar")
+        raise UsageError(
+            f"rule must be profile-mcnemar or mcnemar, not {rule!r}.", got=f"the rule {rule!r}", need="profile-mcnemar or mcnemar"
+        )
     longest = items_at_most(information, rate, batch, 0.001)
     courses, step = _effort(longest, rate, batch, paths)
     step = batch if every_look else step

@@ -167,7 +167,7 @@ def items_at_most(information: float, rate: float, batch: int, chance: float) ->
 
     if not 0 <= rate <= 1 or not 0 < chance < 1 or batch < 1:
         raise UsageError(
-            "cannot foresee the items",
+            f"discordance and chance must lie between 0 and 1, and batch must be at least 1; got {rate!r}, {chance!r} and {batch!r}.",
             got=f"discordance {rate!r}, chance {chance!r}, batch {batch!r}",
             need="shares between 0 and 1, a batch from 1",
         )

@@ -178,5 +178,9 @@ def _check_times(looks: int, times: tuple[float, ...] | None) -> tuple[float, ..
         return tuple((k + 1) / looks for k in range(looks))
     rising = all(a < b for a, b in zip((0.0, *times), times, strict=False))
     if len(times) != looks or not rising or times[-1] != 1:
-        raise UsageError("cannot use the times of the looks", got=repr(times), need=f"{looks} rising numbers above 0 that end in 1")
+        raise UsageError(
+            f"The times of the looks must be {looks} rising numbers above 0 that end in 1, not {times!r}.",
+            got=repr(times),
+            need=f"{looks} rising numbers above 0 that end in 1",
+        )
     return tuple(float(t) for t in times)

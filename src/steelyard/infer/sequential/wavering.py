@@ -68,7 +68,9 @@ class WaveringStrata:
     def __post_init__(self) -> None:
         if self.answers < 1 or self.stable < 0 or self.wavering < 0 or not self.stable + self.wavering or not 1 <= self.factor < np.inf:
             raise UsageError(
-                "cannot ask unstable items more often",
+                "Asking unstable items more often takes items, answers on record, and a factor of at least 1; "
+                f"got {self.stable} stable and {self.wavering} unstable items, {self.answers} answers, factor "
+                f"{self.factor:g}.",
                 got=f"{self.stable} stable and {self.wavering} unstable items, {self.answers} answers, factor {self.factor:g}",
                 need="items, answers on record, and a factor of at least 1",
             )
@@ -116,7 +118,11 @@ class WaveringStrata:
         """
         u, k = np.asarray(fractions, float), self.k(wavering)
         if len(u) != len(k) or np.any((u <= 0) | (u >= 1)):
-            raise UsageError("cannot order the items", got=f"{len(u)} fractions for {len(k)} items", need="a number in (0, 1) for each")
+            raise UsageError(
+                f"Each item needs a number in (0, 1): there are {len(u)} for {len(k)} items.",
+                got=f"{len(u)} fractions for {len(k)} items",
+                need="a number in (0, 1) for each",
+            )
         keys = u / k
         return np.argsort(keys, kind="stable"), int(np.sum(keys <= 1 / max(1.0, float(k.max()))))
 
@@ -171,7 +177,9 @@ def strata_of(variance: npt.ArrayLike, answers: int, *, theta: float, alpha: flo
         )
     if not len(v) or np.any(~np.isfinite(v)) or np.any(v < 0):
         raise DataError(
-            "cannot tell which items are unstable", got="variances that are no numbers from 0", need="the variance of each item"
+            "The variance of each item must be a number from 0.",
+            got="variances that are no numbers from 0",
+            need="the variance of each item",
         )
     wavering = int(np.sum(v > 0))
     alike = WaveringStrata(answers=answers, stable=len(v) - wavering, wavering=wavering, factor=1.0)

@@ -159,7 +159,7 @@ def change_point(values: Sequence[float], draws: int = 9_999, seed: int = 0) -> 
     if len(x) < 2 * LEAST:
         raise DataError(f"A change point needs {2 * LEAST} or more runs, got {len(x)}.", got=f"{len(x)} runs", need=f"{2 * LEAST} or more")
     if draws < 1:
-        raise UsageError("cannot look for a change", got=f"{draws} draws", need="one or more")
+        raise UsageError(f"draws must be at least 1, not {draws}.", got=f"{draws} draws", need="one or more")
     x = x - np.median(x)
     whole = float(np.sum((x - x.mean()) ** 2))
     if not _varies(whole, float(np.median(values))):

@@ -80,7 +80,7 @@ def cusum(scores: Sequence[float | None], k: float = 0.5) -> list[float]:
     [0.0, 1.0, 2.5, 2.5, 1.0]
     """
     if not k >= 0 or not math.isfinite(k):
-        raise UsageError("cannot draw the chart", got=f"k = {k!r}", need="a number of 0 or more")
+        raise UsageError(f"k must be a number of 0 or more, not {k!r}.", got=f"k = {k!r}", need="a number of 0 or more")
     out, sum_ = [], 0.0
     for u in scores:
         sum_ = sum_ if u is None else max(0.0, sum_ - u - k)
@@ -99,7 +99,11 @@ def cusum_run_length(k: float, h: float, shift: float = 0.0, nodes: int | None =
     (930.9, 10.38)
     """
     if not (math.isfinite(k) and math.isfinite(shift) and 0 < h < 1000):
-        raise UsageError("cannot tell the average run length", got=f"k = {k!r}, h = {h!r}", need="numbers, with 0 < h < 1000")
+        raise UsageError(
+            f"The average run length needs numbers k and h, with 0 < h < 1000, not {k!r} and {h!r}.",
+            got=f"k = {k!r}, h = {h!r}",
+            need="numbers, with 0 < h < 1000",
+        )
     from scipy.special import ndtr
 
     many = nodes or min(400, 40 + 8 * math.ceil(h))
@@ -127,7 +131,11 @@ def share_run_length(k: float, h: float, n: int, share: float, shift: float = 0.
     (790.0, 480.0)
     """
     if not 0 < share < 1 or n < 1:
-        raise UsageError("cannot tell the average run length", got=f"{share:g} of {n} items", need="a share between 0 and 1")
+        raise UsageError(
+            f"share must lie between 0 and 1, not at {share:g} (of {n} items).",
+            got=f"{share:g} of {n} items",
+            need="a share between 0 and 1",
+        )
     if n * share * (1 - share) > NORMAL:
         return cusum_run_length(k, h, shift)
     cusum_run_length(k, h, shift)  # refuses a chart that cannot be

@@ -85,7 +85,7 @@ def judge_tasks(
     (0.001403, 4, (), 'unconfirmed')
     """
     if not 0 < share < 1:
-        raise UsageError("cannot share alpha", got=f"share {share!r}", need="a number between 0 and 1")
+        raise UsageError(f"share must lie between 0 and 1, not at {share!r}.", got=f"share {share!r}", need="a number between 0 and 1")
     check_evidence([task.p_value for task in tasks], [task.z for task in tasks])
     family = [i for i, task in enumerate(tasks) if task.informative and not task.advisory]
     phi, df = common_excess(earlier) if earlier else (1.0, None)

@@ -98,6 +98,8 @@ def pooled_p(total: float, tasks: int, phi: float = 1.0, df: float | None = None
 def check_evidence(p_values: Sequence[float], z_values: Sequence[float]) -> None:
     """Refuse what is no p-value or no z."""
     if any(not 0 <= p <= 1 for p in p_values):  # also catches NaN
-        raise UsageError("cannot pool these p-values", got=repr(list(p_values)), need="numbers from 0 to 1")
+        raise UsageError(
+            f"p-values must be numbers from 0 to 1, not {list(p_values)!r}.", got=repr(list(p_values)), need="numbers from 0 to 1"
+        )
     if any(math.isnan(z) for z in z_values):
-        raise UsageError("cannot pool these z", got=repr(list(z_values)), need="numbers")
+        raise UsageError(f"z values must be numbers, not {list(z_values)!r}.", got=repr(list(z_values)), need="numbers")

@@ -79,12 +79,12 @@ def _given(scores: Scores, n: int | None, size: str | None) -> tuple[tuple[Publi
     if isinstance(scores, (str, os.PathLike)):
         if n is not None:
             hint = "a table has the number of items in a column"
-            raise UsageError("cannot use n with a table", got=f"n={n!r}", need="scores with n=, or a table", hint=hint)
+            raise UsageError("n= is only used with scores, not with a table.", got=f"n={n!r}", need="scores with n=, or a table", hint=hint)
         sets, said = read_published(Path(scores), size)
         few = [each.name for each in sets if len(each.scores) < 2]
         return sets, [*said, *(f"{name}: fewer than two scores, so there is nothing to compare" for name in few)]
     if size is not None:
-        raise UsageError("cannot use size without a table", got=f"size={size!r}", need="a table with such a column")
+        raise UsageError("size= is only used with a table.", got=f"size={size!r}", need="a table with such a column")
     if n is None:
         raise UsageError("Say how many items the scores were measured on.", got="no n", need="the number of items", hint="n=1319")
     listed = [] if isinstance(scores, Mapping) else list(scores)
@@ -103,7 +103,7 @@ def _text(name: str, score: Score) -> str:
     """A score as its digits, with a percent sign if it has one. The text of a number keeps those of its own precision: float32's, too."""
     read = score_text(score) if isinstance(score, str) else (str(score), False)
     if read is None or not _number(read[0]).is_finite():
-        raise UsageError(f"cannot read the score of {name!r}", got=repr(score), need=NEED)
+        raise UsageError(f"The score of {name!r} must be {NEED}, not {score!r}.", got=repr(score), need=NEED)
     return read[0]
 
 
@@ -130,7 +130,7 @@ def _in_percent(sets: Sequence[PublishedSet], scale: str | None) -> tuple[bool, 
         return True, [f"{of} read as percent, because there are scores above 1; if that is wrong, write every score in percent"]
     if bare and len(bare) < len(texts):
         raise AmbiguityError(
-            "cannot tell whether scores are percents",
+            f"Put a % sign on every score or on none: these have {next(text for text in texts if text.endswith('%'))} and {bare[0]}.",
             got=f"{next(text for text in texts if text.endswith('%'))} and {bare[0]}",
             need="a % sign on every score, or on none",
             hint=f'add scale="fraction" if {bare[0]} is a share, or scale="percent" if it is a percentage',
@@ -162,7 +162,7 @@ def _read(name: str, text: str, *, percent: bool) -> tuple[Fraction, Fraction]:
     scale = 100 if percent or text.endswith("%") else 1
     if not 0 <= value <= scale:
         need = NEED if scale == 100 else "a fraction between 0 and 1"
-        raise UsageError(f"cannot read the score of {name!r}", got=repr(text), need=need)
+        raise UsageError(f"The score of {name!r} must be {need}, not {text!r}.", got=repr(text), need=need)
     exponent = value.as_tuple().exponent
     last = Fraction(10) ** min(0, exponent if isinstance(exponent, int) else 0)
     return Fraction(value) / scale, last / scale

@@ -194,7 +194,9 @@ class KeptAnswers:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise UsageError(
-                f"cannot make {str(self.path.parent)!r}", got=fault.strerror or str(fault), need="a folder for answers"
+                f"Cannot make the folder {str(self.path.parent)!r} for answers: {fault.strerror or fault}.",
+                got=fault.strerror or str(fault),
+                need="a folder for answers",
             ) from fault
         ignore = self.path.parent.parent / ".gitignore"
         if not ignore.exists():

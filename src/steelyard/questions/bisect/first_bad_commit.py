@@ -180,7 +180,12 @@ def _checked(*, delta: float, batch: int, rounds: int | None, whole_runs: str, m
 def _ends(where: Repository, commits: str) -> tuple[str, str]:
     good, dots, bad = commits.partition("..")
     if not dots or not good or not bad or bad.startswith("."):
-        raise UsageError("cannot read the range of commits", got=repr(commits), need="GOOD..BAD", hint="v1.2..main, or 4f2a91c..HEAD")
+        raise UsageError(
+            f"Give the range of commits as GOOD..BAD, not {commits!r}.",
+            got=repr(commits),
+            need="GOOD..BAD",
+            hint="v1.2..main, or 4f2a91c..HEAD",
+        )
     return where.commit(good), where.commit(bad)
 
 
@@ -203,7 +208,12 @@ def _prepared(where: Repository, commits: Sequence[str], command: Sequence[str],
     refuse_unknown(columns, RUN_KEYWORDS, "bisect")
     log, timeout = said["log"], said["timeout"]
     if isinstance(command, str) or not command or not all(isinstance(word, str) and "\0" not in word for word in command) or not command[0]:
-        raise UsageError("cannot use the command", got=repr(command)[:200], need="a program and its arguments", hint="['./run', 'all']")
+        raise UsageError(
+            f"The command must be a program and its arguments, not {repr(command)[:200]}.",
+            got=repr(command)[:200],
+            need="a program and its arguments",
+            hint="['./run', 'all']",
+        )
     if log is not None and (not log.strip() or os.path.isabs(log) or ".." in Path(log).parts):
         raise UsageError("cannot use log", got=repr(log), need="a path below the checkout", hint="log='out/*.jsonl'")
     if timeout is not None:

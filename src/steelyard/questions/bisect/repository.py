@@ -63,7 +63,7 @@ class Repository:
         done = self._done(words, where)
         if done.returncode:
             said = redact(done.stderr.decode("utf-8", "replace")).strip().splitlines() or [f"exit code {done.returncode}"]
-            raise SourceError(f"git {words[0]} failed", got=said[-1][:300], need="a repository that git can read")
+            raise SourceError(f"git {words[0]} failed ({said[-1][:300]}).", got=said[-1][:300], need="a repository that git can read")
         return done.stdout.decode("utf-8", "replace")
 
     def _try(self, *words: str) -> str | None:
@@ -81,7 +81,9 @@ class Repository:
                 check=False,
             )
         except OSError as fault:
-            raise SourceError("cannot run git", got=fault.strerror or str(fault), need="git on the PATH") from fault
+            raise SourceError(
+                f"Cannot run git: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="git on the PATH"
+            ) from fault
 
     # ---- commits -----------------------------------------------------------------------------------------------------------
 

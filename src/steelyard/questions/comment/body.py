@@ -41,7 +41,9 @@ def _page(name: str, result: Any) -> tuple[Page, list[Piece]]:
         if isinstance(fault, SteelyardError):
             raise
         got = f"{type(fault).__name__}: {str(fault)[:200]}"
-        raise DataError(f"cannot show {name}", got=got, need="the answer as steelyard wrote it, unchanged") from fault
+        raise DataError(
+            f"Cannot show {name}: it is not as steelyard wrote it ({got}).", got=got, need="the answer as steelyard wrote it, unchanged"
+        ) from fault
 
 
 def _fitted(pages: Sequence[tuple[Page, list[Piece]]], cap: int) -> str:

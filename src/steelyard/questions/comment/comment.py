@@ -52,9 +52,19 @@ def comment(
     '<!-- steelyard:nightly -->'
     """
     if not results:
-        raise UsageError("cannot write a comment", got="no results", need="at least one", hint="steelyard comment verdict.json")
+        raise UsageError(
+            "Give at least one result to write a comment about.",
+            got="no results",
+            need="at least one",
+            hint="steelyard comment verdict.json",
+        )
     if len(results) > MOST:
-        raise UsageError("cannot write a comment", got=f"{len(results)} results", need=f"at most {MOST}", hint="use several keys")
+        raise UsageError(
+            f"A comment holds at most {MOST} results, not {len(results)}.",
+            got=f"{len(results)} results",
+            need=f"at most {MOST}",
+            hint="use several keys",
+        )
     if platform is not None and platform not in SERVICES:
         raise UsageError("cannot use platform", got=repr(platform), need="'github' or 'gitlab'")
     job = read_ci(

@@ -403,7 +403,7 @@ def compare_tallies(
         return compare_joint(baseline, metric, asked, warnings, (names[0], names[1]))
     if not (isinstance(baseline, Counts) and isinstance(candidate, Counts)):
         raise UsageError(
-            "cannot compare these counts",
+            f"Give two Counts or one JointCounts, not {type(baseline).__name__} and {type(candidate).__name__}.",
             got=f"{type(baseline).__name__} and {type(candidate).__name__}",
             need="two Counts, or one JointCounts",
         )

@@ -33,7 +33,11 @@ def with_reference_answers(result: Judged, *, history: str | None = None, config
     Regressions have them; a suite, those of its verdicts that are. Never an error.
     """
     if not isinstance(result, Verdict | Suite):
-        raise UsageError("cannot add answers to the result", got=with_article(type(result).__name__), need="a Verdict or a Suite")
+        raise UsageError(
+            f"Answers belong to a Verdict or a Suite, not to {with_article(type(result).__name__)}.",
+            got=with_article(type(result).__name__),
+            need="a Verdict or a Suite",
+        )
     verdicts = result.verdicts if isinstance(result, Suite) else (result,)
     if not any(map(_wants_answers, verdicts)):
         return result

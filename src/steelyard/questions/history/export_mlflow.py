@@ -57,7 +57,11 @@ def export_to_mlflow(
     """
     tracking = tracking_of(to)
     if not experiment.strip() or not experiment.isprintable():
-        raise UsageError("cannot use the name of the experiment", got=repr(experiment), need="a name that can be printed")
+        raise UsageError(
+            f"The name of the experiment must be a name that can be printed, not {experiment!r}.",
+            got=repr(experiment),
+            need="a name that can be printed",
+        )
     if verdict is not None and verdict not in VERDICTS:
         raise unknown_word("verdict", verdict, VERDICTS)
     asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
@@ -85,7 +89,9 @@ def export_to_mlflow(
 def tracking_of(to: str) -> Tracking:
     """Where to: what stands behind `mlflow:`, or MLflow's own variable if nothing does."""
     if not to.startswith(PREFIX):
-        raise UsageError("cannot export there", got="another address", need="mlflow:URI", hint="mlflow:http://127.0.0.1:5000")
+        raise UsageError(
+            "Runs can be exported to mlflow:URI only.", got="another address", need="mlflow:URI", hint="mlflow:http://127.0.0.1:5000"
+        )
     return parse_tracking(to.removeprefix(PREFIX)) if to != PREFIX else from_environment()
 
 

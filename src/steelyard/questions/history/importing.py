@@ -54,7 +54,7 @@ def import_runs(
     error.
     """
     if not logs:
-        raise UsageError("cannot import", got="no file", need="pytest logs or JUnit files")
+        raise UsageError("Give at least one file to import: pytest logs or JUnit files.", got="no file", need="pytest logs or JUnit files")
     if task is not None:
         check_task(task)
     read = [read_suite_log(os.fspath(path)) for path in logs]
@@ -64,7 +64,8 @@ def import_runs(
     if not found:
         why = f"; {unread[0].place}: {unread[0].why}" if unread else ""
         raise DataError(
-            f"cannot find scores in {', '.join(repr(log.path) for log in read[:3])}",
+            "No scores in "
+            f"{', '.join(repr(log.path) for log in read[:3])}{f' ({len(unread):,} reports could not be read{why})' if unread else ''}.",
             got=f"{len(unread):,} reports that could not be read{why}" if unread else "no report of an accuracy suite",
             need="at least one",
             hint="reports begin with '= ACCURACY HYPOTHESIS TESTING' or '= ACCURACY CHECK' and end with 'Evaluated accuracy: ...'",

@@ -214,7 +214,8 @@ def compare_learners(
         crossval.check_two_sided(alternative)
     if prior_scale is not None and not scheme.corrected:
         raise UsageError(
-            f"cannot use prior_scale with {scheme.method}",
+            "prior_scale= is only used by methods that give P(candidate better), corrected-repeated-kfold and "
+            f"corrected-resampled, not by {scheme.method}.",
             got=f"{prior_scale!r}",
             need="a method that gives P(candidate better): corrected-repeated-kfold or corrected-resampled",
             hint="leave it out",
@@ -304,7 +305,12 @@ def as_learner(learner: Any, metric: Metric, place: str) -> Any:
     if isinstance(learner, type) or not all(callable(getattr(learner, name, None)) for name in ("fit", "predict")):
         hint = f"write {learner.__name__}()" if isinstance(learner, type) else "a scikit-learn estimator, or an object with both methods"
         got = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
-        raise UsageError(f"cannot use the {place} learner", got=got, need="an object with fit and predict", hint=hint)
+        raise UsageError(
+            f"The {place} learner must be an object with fit and predict, not {got}.",
+            got=got,
+            need="an object with fit and predict",
+            hint=hint,
+        )
     ways = ("predict_proba", "decision_function") if metric.ranks else ("predict_proba",)
     if metric.of_probabilities and not any(hasattr(learner, way) for way in ways):
         raise UsageError(
@@ -321,7 +327,11 @@ def _names(learners: tuple[Any, Any], given: Sequence[str] | None) -> tuple[str,
     if given is not None:
         given = list(given)
         if len(given) != 2 or given[0] == given[1]:
-            raise UsageError("cannot use the names", got=repr(given), need="two different names, the baseline's first")
+            raise UsageError(
+                f"The learners need two different names, the baseline's first, not {given!r}.",
+                got=repr(given),
+                need="two different names, the baseline's first",
+            )
         return str(given[0]), str(given[1])
     kinds = tuple(type(learner).__name__ for learner in learners)
     written = tuple(" ".join(re.sub(r"\s+", " ", repr(learner)).split()) for learner in learners)

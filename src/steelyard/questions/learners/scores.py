@@ -225,7 +225,7 @@ def _positive(names: tuple[str, ...], wanted: str | None) -> str:
     if wanted is None or wanted not in names:
         shown = ", ".join(map(repr, names[:12])) + (" ..." if len(names) > 12 else "")
         raise UsageError(
-            "cannot tell which class the probability is for",
+            f"Say which class the probability is for: the labels are {shown}.",
             got=f"labels {shown}" + ("" if wanted is None else f" and positive {wanted!r}"),
             need="the positive class",
             hint="name it with positive=LABEL",

@@ -42,7 +42,11 @@ def posterior(
     """
     table = counts.table if isinstance(counts, Measurement) else counts
     if not isinstance(table, Counts):
-        raise UsageError("cannot give a posterior", got=type(counts).__name__, need="Counts, or a measurement that keeps its table")
+        raise UsageError(
+            f"A posterior needs Counts, or a measurement that keeps its table, not {type(counts).__name__}.",
+            got=type(counts).__name__,
+            need="Counts, or a measurement that keeps its table",
+        )
     asked = parse(metric)
     if not asked.of_labels and not asked.scored:
         raise UsageError(

@@ -197,7 +197,7 @@ def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
     need = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, to see how much they cost"
     worth = details.get("groups_effective", groups)
     got = f"{groups} group(s)" + (f" of unequal size, worth {worth:.2g}" if worth < 0.95 * groups else "")
-    raise DataError("cannot estimate the design effect", got=got, need=need, hint="give the design effect, or group none")
+    raise DataError(f"The design effect needs {need}; there are {got}.", got=got, need=need, hint="give the design effect, or group none")
 
 
 def _small(n: int) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ def _refuse_constant(deviation: float, n: int, right_or_wrong: bool) -> None:
         return
     got = f"{n} items that are all {'right, or all wrong' if right_or_wrong else 'equal'}"
     hint = "expected=.95 if you expect some errors, or a larger pilot" if right_or_wrong else "a larger pilot, or sigma="
-    raise DataError("cannot estimate sigma", got=got, need="a pilot that varies", hint=hint)
+    raise DataError(f"The pilot must vary to give sigma; it has {got}.", got=got, need="a pilot that varies", hint=hint)
 
 
 def _two(

@@ -67,7 +67,8 @@ def plan_split(
     check_draws(settings.draws, settings.confidence_level, "two")
     if isinstance(curve, LearningCurve) and not parse(curve.metric).scored:
         raise UsageError(
-            f"cannot plan a split by {curve.metric}",
+            f"A split can be planned for a curve of accuracy or error, not of {curve.metric}: the interval of "
+            "any other metric does not follow from the number of test items.",
             got="a metric whose interval does not follow from the number of test items",
             need="a curve of accuracy or error",
             hint="learning_curve(..., metric='accuracy')",
@@ -78,7 +79,7 @@ def plan_split(
     if not ((points.scores >= 0) & (points.scores <= 1)).all():
         odd = points.scores[(points.scores < 0) | (points.scores > 1)][0]
         raise DataError(
-            "cannot plan a split by these scores",
+            f"A split can be planned for shares of right (or wrong) answers between 0 and 1, not for a score of {odd:g}.",
             got=f"{odd:g}",
             need="shares of right (or wrong) answers, between 0 and 1",
             hint="the interval of a loss does not follow from the number of test items",
@@ -158,7 +159,8 @@ class SplitQuestion:
     def answer(self) -> Plan:
         if self.total < self.smallest + LEAST_TEST:
             raise UsageError(
-                "cannot split so few items",
+                f"{self.total:,} items are too few to split: the curve starts at {self.smallest:,} training "
+                f"items, and {LEAST_TEST} are needed to test on, {self.smallest + LEAST_TEST:,} in all.",
                 got=f"a total of {self.total:,}",
                 need=f"at least {self.smallest + LEAST_TEST:,}: the smallest training size of the curve, {self.smallest:,}, and "
                 f"{LEAST_TEST} to test on",
@@ -166,7 +168,7 @@ class SplitQuestion:
             )
         if self.total > FARTHEST * self.largest:
             raise UsageError(
-                "cannot plan so far beyond the curve",
+                f"A total of {self.total:,} is more than {FARTHEST} times the largest size of the curve ({self.largest:,}).",
                 got=f"a total of {self.total:,} and a curve up to {self.largest:,}",
                 need=f"at most {FARTHEST} times the largest size",
                 hint="measure the curve at larger sizes",
@@ -175,7 +177,8 @@ class SplitQuestion:
         if found is None:
             most = self.narrowest(self.total)
             raise UsageError(
-                f"cannot reach a width of {self.width:g}",
+                f"No split of {self.total:,} items reaches a width of {self.width:g}: the best, with {most:,} "
+                f"test items, has an expected width of {self.split(most, self.total).expected.width:.4g}.",
                 got=f"an expected width of {self.split(most, self.total).expected.width:.4g} at best, with {most:,} test items",
                 need="a larger width or a larger total",
                 hint="plan estimate with a width says how many test items it takes",

@@ -116,7 +116,7 @@ def _place(run: PastRun, directory: Where, config: Where) -> tuple[ReferenceLoca
         (hashed, "a run that is kept by hashes of its ids", "its file: steelyard record FILE --update"),
     ):
         if wrong:
-            raise DataError(f"cannot record run {run.id[:8]}", got=got, need=need)
+            raise DataError(f"Run {run.id[:8]} cannot be recorded: it is {got}, and a reference needs {need}.", got=got, need=need)
     return place, entry
 
 

@@ -68,7 +68,9 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
     """Give a model another name, in all its entries. Its history follows."""
     why = checked_reason(reason)
     if not new.strip() or new != new.strip():
-        raise UsageError(f"cannot rename {old!r}", got=repr(new), need="a name, without spaces around it")
+        raise UsageError(
+            f"The new name must not be empty or have spaces around it: {new!r}.", got=repr(new), need="a name, without spaces around it"
+        )
     place = locate(task, directory, config)
     signed = signature_of(place)
     moved: list[Entry] = []

@@ -112,7 +112,7 @@ def init(
             (written if _new_file(path, text) else kept).append(shown_path(path))
     except OSError as fault:
         said = f"{fault.strerror or fault} ({fault.filename!r})"
-        raise UsageError(f"cannot start in {str(home)!r}", got=said, need="a directory that can be written to") from fault
+        raise UsageError(f"Cannot write in {str(home)!r}: {said}.", got=said, need="a directory that can be written to") from fault
     find_config(home, config)  # what was written is read as any other
     return ProjectInit(
         written=tuple(written),
@@ -131,7 +131,9 @@ def _preset(home: Path, name: str) -> ProjectInit:
         new = _new_file(path, text)
     except OSError as fault:
         raise UsageError(
-            f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that can be written to"
+            f"Cannot write {str(path)!r}: {fault.strerror or fault}.",
+            got=fault.strerror or str(fault),
+            need="a directory that can be written to",
         ) from fault
     if not new:
         raise UsageError(

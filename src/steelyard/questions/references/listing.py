@@ -72,7 +72,11 @@ def tasks_there(directory: Where = None, config: Where = None) -> tuple[Path, li
     except FileNotFoundError:
         files = []
     except OSError as fault:
-        raise DataError(f"cannot look into {str(where)!r}", got=fault.strerror or str(fault), need="a directory of references") from fault
+        raise DataError(
+            f"Cannot look into {str(where)!r}: {fault.strerror or fault}.",
+            got=fault.strerror or str(fault),
+            need="a directory of references",
+        ) from fault
     return where, [name for name in files if is_task(name)]
 
 

@@ -53,7 +53,10 @@ def card_details(
     if not evaluated or not any(each.scores for each in evaluated):
         got = "no result" if not evaluated else "no metric with a value"
         raise DataError(
-            "cannot write a model card", got=got, need="at least one score", hint="steelyard measure ... --format json -o result.json"
+            f"A model card needs at least one score; there is {got}.",
+            got=got,
+            need="at least one score",
+            hint="steelyard measure ... --format json -o result.json",
         )
     twice = sorted({each.data for each in evaluated if sum(other.data == each.data for other in evaluated) > 1})
     if twice:
@@ -65,7 +68,11 @@ def card_details(
             hint=hint,
         )
     if source is not None and not source.lower().startswith(("https://", "http://")):
-        raise UsageError("cannot use the address of the source", got=repr(source), need="https://... or http://...")
+        raise UsageError(
+            f"The address of the source must be https://... or http://..., not {source!r}.",
+            got=repr(source),
+            need="https://... or http://...",
+        )
     named = {name for _, result in results if (name := _model_of(result))}
     found = model if model is not None else next(iter(named)) if len(named) == 1 else ""
     # The name is written without anything that a reader obeys, and must be found again as it is written.
@@ -232,7 +239,11 @@ def card_answers(given: Mapping[str, Any] | str | os.PathLike[str] | None) -> di
             unknown, hint = unknown_key(key, keys, shown)
             raise UsageError(unknown, got="an unknown key", need=f"one of {', '.join(keys)}", hint=hint)
         if not isinstance(text, str):
-            raise UsageError(f"cannot use {key!r} in {shown}", got=with_article(type(text).__name__), need="a text")
+            raise UsageError(
+                f"{key!r} in {shown} must be a text, not {with_article(type(text).__name__)}.",
+                got=with_article(type(text).__name__),
+                need="a text",
+            )
         name = keys[key]
         written = "\n\n".join(markdown(" ".join(part.split())) for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip())
         if card_page.says_something(text) and name not in card_page.unwritten(f"## {ASKED[name][0]}\n\n{written}\n"):
@@ -245,11 +256,18 @@ def _toml(path: Path) -> Mapping[str, Any]:
 
     data = read_if_there(path, most=MOST)
     if data is None:
-        raise SourceError(f"cannot read {str(path)!r}", got="no such file", need="answers as TOML", hint='harms = "..."')
+        raise SourceError(
+            f"No file {str(path)!r} with answers for the card.", got="no such file", need="answers as TOML", hint='harms = "..."'
+        )
     try:
         return tomllib.loads(decode(data, str(path)).removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as fault:
-        raise SourceError(f"cannot read {str(path)!r}", got=str(fault) or "too many levels", need="TOML", hint='harms = "..."') from None
+        raise SourceError(
+            f"{str(path)!r} is not valid TOML ({str(fault) or 'too many levels'}).",
+            got=str(fault) or "too many levels",
+            need="TOML",
+            hint='harms = "..."',
+        ) from None
 
 
 def _is_asked(body: str, name: str) -> bool:
@@ -267,7 +285,7 @@ def _with_model(told: CardDetails, known: Sequence[str], path: Path) -> CardDeta
     if len(known) == 1:
         return CardDetails(model=known[0], evaluated=told.evaluated, task=told.task, source=told.source)
     got = f"{len(known)} models in {str(path)!r}: {', '.join(map(repr, known))}" if known else "no name of a model"
-    raise UsageError("cannot write a model card", got=got, need="one", hint="model=NAME")
+    raise UsageError(f"Say which model the card is about: there is {got}.", got=got, need="one", hint="model=NAME")
 
 
 def _ask(path: Path, name: str) -> str:
@@ -359,7 +377,11 @@ def every_eval_ever_records(
 def write_eval_results(path: Path, told: CardDetails, *, metric: str | None = None, task_id: str = TASK_ID.default) -> Written:
     """A file of `.eval_results`. One that we did not write is not ours to replace."""
     if path.suffix not in (".yaml", ".yml"):
-        raise UsageError("cannot write the results for the Hub", got=repr(str(path)), need="a file .eval_results/NAME.yaml")
+        raise UsageError(
+            f"The results for the Hub go to .eval_results/NAME.yaml, not to {str(path)!r}.",
+            got=repr(str(path)),
+            need="a file .eval_results/NAME.yaml",
+        )
     old = read_if_there(path, most=MOST)
     text = eval_results_yaml(told, metric=metric, task_id=task_id)
     if old is not None and not old.startswith(HEAD.encode()):
@@ -379,7 +401,9 @@ def _folder(path: Path) -> None:
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as fault:
-        raise UsageError(f"cannot write {str(path)!r}", got=fault.strerror or str(fault), need="a directory that exists") from fault
+        raise UsageError(
+            f"Cannot write {str(path)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="a directory that exists"
+        ) from fault
 
 
 def write_google_card(path: Path, told: CardDetails) -> Written:
@@ -396,9 +420,19 @@ def _json_object(text: str, shown: str) -> Mapping[str, Any]:
     try:
         found = strict_decoder().decode(text)
     except (ValueError, RecursionError) as fault:
-        raise SourceError(f"cannot read {shown!r}", got=str(fault) or "too many levels", need="JSON", hint="nothing was written") from fault
+        raise SourceError(
+            f"{shown!r} is not valid JSON ({str(fault) or 'too many levels'}).",
+            got=str(fault) or "too many levels",
+            need="JSON",
+            hint="nothing was written",
+        ) from fault
     if not isinstance(found, dict):
-        raise SourceError(f"cannot read {shown!r}", got="no object", need="a model card as JSON", hint="nothing was written")
+        raise SourceError(
+            f"{shown!r} is not a model card in JSON: it holds no object.",
+            got="no object",
+            need="a model card as JSON",
+            hint="nothing was written",
+        )
     return found
 
 

@@ -73,7 +73,9 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
             raise  # a result of our own that cannot be shown is a bug, and must look like one
         name = next((name for each, name in zip(found, map(_name, results), strict=True) if not _can_be_shown(each)), "the results")
         raise DataError(
-            f"cannot show {name}", got=f"{type(fault).__name__}: {str(fault)[:200]}", need="the answer as steelyard wrote it, unchanged"
+            f"Cannot show {name}: it is not as steelyard wrote it ({type(fault).__name__}: {str(fault)[:200]}).",
+            got=f"{type(fault).__name__}: {str(fault)[:200]}",
+            need="the answer as steelyard wrote it, unchanged",
         ) from fault
 
 
@@ -118,9 +120,17 @@ def read_flips(path: Path_) -> Flips:
                 if many <= CAP:
                     items.append({head: row[head] or "" for head in FLIP_HEADS})
     except OSError as fault:
-        raise SourceError(f"cannot open {str(target)!r}", got=fault.strerror or str(fault), need="a file of compare's flips_out") from fault
+        raise SourceError(
+            f"Cannot open {str(target)!r}, the file of compare's flips_out: {fault.strerror or fault}.",
+            got=fault.strerror or str(fault),
+            need="a file of compare's flips_out",
+        ) from fault
     except (UnicodeDecodeError, csv.Error) as fault:
-        raise SourceError(f"cannot read {str(target)!r}", got=str(fault), need="a CSV file of compare's flips_out, in UTF-8") from fault
+        raise SourceError(
+            f"{str(target)!r} is not a CSV file of compare's flips_out in UTF-8 ({fault}).",
+            got=str(fault),
+            need="a CSV file of compare's flips_out, in UTF-8",
+        ) from fault
     note = f"The first {CAP:,} of {many:,} items; {target.name} has them all." if many > CAP else f"All {many:,} items."
     return items, note
 

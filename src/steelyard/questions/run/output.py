@@ -28,11 +28,13 @@ def check_output(output: Path | None, models: int, sources: Sequence[Any], refer
         mode = os.stat(output).st_mode
         if not stat.S_ISREG(mode):
             kind = "a directory" if stat.S_ISDIR(mode) else "a pipe or a device"
-            raise UsageError(f"cannot write the rows to {str(output)!r}", got=kind, need="a regular file")
+            raise UsageError(f"The rows must go to a regular file: {str(output)!r} is {kind}.", got=kind, need="a regular file")
     except FileNotFoundError:
         pass
     except OSError as fault:
-        raise UsageError(f"cannot write the rows to {str(output)!r}", got=fault.strerror or str(fault), need="a file") from fault
+        raise UsageError(
+            f"Cannot write the rows to {str(output)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need="a file"
+        ) from fault
     home = output.absolute().parent
     if not home.is_dir():
         raise UsageError(f"No directory {str(home)!r} to write the rows to.", got=f"no directory {str(home)!r}", need="one that exists")

@@ -375,14 +375,14 @@ def _here(data: Any) -> Any:
     if not isinstance(data, str | os.PathLike) or os.fspath(data) == "-" or "://" in os.fspath(data):
         return data
     if not os.fspath(data).strip():
-        raise UsageError("cannot read the task", got="an empty name of the data", need="a path")
+        raise UsageError("The data of the task must be a path, not an empty text.", got="an empty name of the data", need="a path")
     return os.path.abspath(os.fspath(data))
 
 
 def _table(path: Path) -> Mapping[str, Any]:
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(
-            f"cannot read the task {str(path)!r}",
+            f"A task file ends in {', '.join(ENDINGS)}: {str(path)!r} has {f'the ending {path.suffix!r}' if path.suffix else 'no ending'}.",
             got=f"the ending {path.suffix!r}" if path.suffix else "no ending",
             need=f"a file {', '.join(ENDINGS)}",
             hint="python:pkg.mod:Class names a task in Python",
@@ -394,7 +394,11 @@ def _table(path: Path) -> Mapping[str, Any]:
         try:
             found = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
         except tomllib.TOMLDecodeError as fault:
-            raise SourceError(f"cannot read the task {str(path)!r}", got=str(fault), need="valid TOML") from None
+            raise SourceError(f"The task {str(path)!r} is not valid TOML ({fault}).", got=str(fault), need="valid TOML") from None
     if not isinstance(found, dict):
-        raise SourceError(f"cannot read the task {str(path)!r}", got=with_article(type(found).__name__), need="a table [task]")
+        raise SourceError(
+            f"[task] in {str(path)!r} must be a table, not {with_article(type(found).__name__)}.",
+            got=with_article(type(found).__name__),
+            need="a table [task]",
+        )
     return found

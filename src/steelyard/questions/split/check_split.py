@@ -76,7 +76,12 @@ def check_split(
     (True, 1, 'What is the capital of France?')
     """
     if len(parts) < 2:
-        raise UsageError("cannot check a split", got=f"{len(parts)} part", need="two parts or more", hint="train.csv test.csv")
+        raise UsageError(
+            f"Give the files of two parts or more, not of {len(parts)}.",
+            got=f"{len(parts)} part",
+            need="two parts or more",
+            hint="train.csv test.csv",
+        )
     level = number("threshold", threshold, above=0, hint="0.8 is usual")
     if level > 1:
         raise UsageError("cannot use threshold", got=f"{level:g}", need="a similarity of at most 1", hint="0.8 is usual")
@@ -164,7 +169,7 @@ def _text_columns(tables: Sequence[SourceTable], taken: Sequence[set[str]]) -> l
     found = tuple(name for name in free if any(_has_words(table, name) for table in tables))
     if not found:
         raise UsageError(
-            "cannot find the texts",
+            f"No column of text that all parts have; the columns are {', '.join(map(repr, tables[0].names[:8]))}.",
             got=f"columns {', '.join(map(repr, tables[0].names[:8]))}",
             need="a column of text that all parts have",
             hint="name it with text=",

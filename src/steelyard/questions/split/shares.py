@@ -35,13 +35,20 @@ def checked_shares(given: Mapping[str, Any]) -> dict[str, Fraction]:
             hint="train=.8, dev=.1, test=.1",
         )
     if len(shares) > MOST:
-        raise UsageError("cannot make so many parts", got=f"{len(shares)}", need=f"at most {MOST}")
+        raise UsageError(f"At most {MOST} parts can be made, not {len(shares)}.", got=f"{len(shares)}", need=f"at most {MOST}")
     return shares
 
 
 def _refuse_name(name: object, others: Mapping[str, object]) -> None:
     hint = "letters, digits, '-', '_' and '.', such as calibration"
     if not isinstance(name, str) or not NAME.match(name) or NO_FILES.match(name) or len(name) > LONGEST or name.endswith("."):
-        raise UsageError("cannot name a part", got=repr(name)[:80], need="the plain name of a file", hint=hint)
+        raise UsageError(
+            f"The name of a part must be the plain name of a file, not {repr(name)[:80]}.",
+            got=repr(name)[:80],
+            need="the plain name of a file",
+            hint=hint,
+        )
     if name.casefold() in {other.casefold() for other in others}:
-        raise UsageError("cannot tell the parts apart", got=f"two parts named {name!r}", need="each name once")
+        raise UsageError(
+            f"Each part needs a name of its own: two are named {name!r}.", got=f"two parts named {name!r}", need="each name once"
+        )

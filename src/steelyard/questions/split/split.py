@@ -77,13 +77,18 @@ def split(
     """
     given = {name: share for name, share in {"train": train, "dev": dev, "test": test}.items() if share is not None}
     if twice := [name for name in parts or {} if name in given]:
-        raise UsageError("cannot use two shares for one part", got=f"{twice[0]!r} twice", need="each part once")
+        raise UsageError(f"The part {twice[0]!r} has two shares.", got=f"{twice[0]!r} twice", need="each part once")
     shares = checked_shares({**given, **(parts or {})})
     _refuse_together({"group": group if group != "none" else None, "stratify": stratify, "by_time": by_time})
     known_seed = seed_of(seed)
     in_memory = not isinstance(data, str | os.PathLike)
     if in_memory and (output is not None or update):
-        raise UsageError("cannot write parts of data in memory", got="output= or update=", need="a file", hint="`assigned` has the parts")
+        raise UsageError(
+            "Data in memory cannot be written as parts: output= and update= need a file.",
+            got="output= or update=",
+            need="a file",
+            hint="`assigned` has the parts",
+        )
     table, said, files = table_of(data)
     file = None if in_memory else _one_file(files, str(data))
     places = None if file is None or dry_run else places_of(list(shares), file, output, update=update)
@@ -139,16 +144,26 @@ def _refuse_together(given: Mapping[str, str | None]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         said = " and ".join(f"{name}=" for name in names)
-        raise UsageError(f"cannot split by {said} at once", got=f"{len(names)} of them", need="at most one")
+        raise UsageError(f"Give at most one of these: {said}.", got=f"{len(names)} of them", need="at most one")
 
 
 def _one_file(files: Sequence[Opened], named: str) -> Opened:
     if len(files) != 1:
         hint = "split them one by one: an id has the same part in each of them"
-        raise SourceError(f"cannot split {named!r}", got=f"{len(files)} files", need="one file", hint=hint)
+        raise SourceError(
+            f"Only one file can be split at a time: {named!r} names {len(files)} files.",
+            got=f"{len(files)} files",
+            need="one file",
+            hint=hint,
+        )
     if files[0].format not in COPIED:
         hint = "write the rows as Parquet"
-        raise SourceError(f"cannot split {named!r}", got=f"a file in {files[0].format} format", need="CSV, TSV, JSON or Parquet", hint=hint)
+        raise SourceError(
+            f"Only CSV, TSV, JSON and Parquet files can be split: {named!r} is {files[0].format}.",
+            got=f"a file in {files[0].format} format",
+            need="CSV, TSV, JSON or Parquet",
+            hint=hint,
+        )
     return files[0]
 
 
@@ -162,7 +177,12 @@ def _assign(
     if group is None and groups is not None and (stratify is not None or time is not None):
         other = "stratify=" if stratify is not None else "by_time="
         got = f"{other} and a column {groups!r}, found by its name"
-        raise UsageError("cannot keep groups together here", got=got, need="one of the two", hint="group='none' ignores the groups")
+        raise UsageError(
+            f"Groups cannot be kept together as well: there is {got}.",
+            got=got,
+            need="one of the two",
+            hint="group='none' ignores the groups",
+        )
     if time is not None:
         column = find(table.names, time, "by_time=")
         texts = _whole_column(table, column, "by_time")
@@ -178,7 +198,12 @@ def _assign(
     values = sorted(set(texts))
     if len(values) > STRATA:
         got = f"{len(values):,} values in column {column!r}"
-        raise DataError("cannot stratify by so many values", got=got, need=f"at most {STRATA:,}", hint="a column of labels, not of ids")
+        raise DataError(
+            f"Column {column!r} has {len(values):,} values, too many to stratify by (at most {STRATA:,}).",
+            got=got,
+            need=f"at most {STRATA:,}",
+            hint="a column of labels, not of ids",
+        )
     place = {value: number for number, value in enumerate(values)}
     strata = np.array([place[text] for text in texts])
     begin = np.array([uniform(f"stratum:{value}", seed) for value in values])
@@ -225,7 +250,13 @@ def _refuse_missing(table: SourceTable, column: str, role: str) -> None:
     if count:
         got = f"{count} of {table.n} rows without one in column {column!r}, the first is row {row}"
         hint = "id='none' goes by the content of the rows" if role == "id" else ""
-        raise DataError(f"cannot split by {role}", got=got, need="a value in every row", hint=hint)
+        raise DataError(
+            f"Every row needs a value to split by: {count} of {table.n} rows have none in column {column!r} "
+            f"({role}); the first is row {row}.",
+            got=got,
+            need="a value in every row",
+            hint=hint,
+        )
 
 
 # ---- what is said of it ----------------------------------------------------------------------------------------------

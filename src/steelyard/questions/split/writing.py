@@ -23,23 +23,43 @@ USUAL = ("train", "dev", "test", "val", "valid", "validation", "calibration")  #
 def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[str] | None, *, update: bool) -> list[Path]:
     """The file of each part. What is there already is not written over, unless that was asked for; DATA itself never is."""
     if directory is None and file.held is not None and file.shown == "standard input":
-        raise UsageError("cannot tell where to write the parts", got="standard input", need="a directory", hint="output='parts'")
+        raise UsageError(
+            "Say where to write the parts: the data came from standard input.",
+            got="standard input",
+            need="a directory",
+            hint="output='parts'",
+        )
     home = Path(os.path.dirname(file.shown) if directory is None else directory)
     if "\0" in str(home) or (directory is not None and not home.is_dir() and os.path.lexists(home)):
-        raise UsageError(f"cannot write the parts to {str(home)!r}", got="something that is no directory", need="a directory")
+        raise UsageError(
+            f"The parts go to a directory, and {str(home)!r} is none.", got="something that is no directory", need="a directory"
+        )
     if directory is not None and home.suffix.lower() in (*ENDINGS.values(), *READABLE) and not home.is_dir():
         hint = "make it first if it is meant"
-        raise UsageError(f"cannot write the parts to {str(home)!r}", got="the name of a file", need="the name of a directory", hint=hint)
+        raise UsageError(
+            f"The parts go to a directory, and {str(home)!r} looks like the name of a file.",
+            got="the name of a file",
+            need="the name of a directory",
+            hint=hint,
+        )
     places = [home / f"{name}{ENDINGS[file.format]}" for name in names]
     there = [place for place in places if os.path.lexists(place)]
     if own := [place for place in there if os.path.exists(file.shown) and place.exists() and os.path.samefile(place, file.shown)]:
-        raise UsageError(f"cannot write a part over {str(own[0])!r}", got="the file that is split", need="another directory or name")
+        raise UsageError(
+            f"A part would be written over the file that is split, {str(own[0])!r}; choose another directory or name.",
+            got="the file that is split",
+            need="another directory or name",
+        )
     if odd := [place for place in there if place.is_symlink() or not place.is_file()]:
-        raise UsageError(f"cannot write {str(odd[0])!r}", got="something there that is not a plain file", need="a file, or nothing")
+        raise UsageError(
+            f"Cannot write {str(odd[0])!r}: something is there that is not a plain file.",
+            got="something there that is not a plain file",
+            need="a file, or nothing",
+        )
     if there and not update:
         listed = ", ".join(repr(str(place)) for place in there[:3])
         hint = "update=True replaces them, output= writes elsewhere"
-        raise UsageError("the parts exist already", got=listed, need="no such files", hint=hint)
+        raise UsageError(f"The parts exist already: {listed}.", got=listed, need="no such files", hint=hint)
     return places
 
 
@@ -100,7 +120,10 @@ def _put(path: Path, place: Path, *, update: bool) -> None:
         os.link(path, place)
     except FileExistsError:
         raise UsageError(
-            "the parts exist already", got=f"{str(place)!r}, made meanwhile", need="no such file", hint="is another process splitting?"
+            f"{str(place)!r} was made by somebody else meanwhile.",
+            got=f"{str(place)!r}, made meanwhile",
+            need="no such file",
+            hint="is another process splitting?",
         ) from None
     except OSError as fault:
         if fault.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK):
@@ -119,4 +142,6 @@ def _not_written(home: Path, fault: OSError, replaced: Sequence[Path] = ()) -> U
     hint = (
         f"{listed} {'is' if len(replaced) == 1 else 'are'} new already, the others old: run it again" if replaced else "nothing was written"
     )
-    return UsageError(f"cannot write the parts to {str(home)!r}", got=fault.strerror or str(fault), need=need, hint=hint)
+    return UsageError(
+        f"Cannot write the parts to {str(home)!r}: {fault.strerror or fault}.", got=fault.strerror or str(fault), need=need, hint=hint
+    )

@@ -106,7 +106,11 @@ def night_asked(
             hint=HINT,
         )
     if night is not None and (not night.strip() or len(night) > 200 or not night.isprintable()):
-        raise UsageError("cannot use this name of a night", got=repr(night), need="a text of 1 to 200 printable characters")
+        raise UsageError(
+            f"The name of a night must be 1 to 200 printable characters, not {night!r}.",
+            got=repr(night),
+            need="a text of 1 to 200 printable characters",
+        )
     return SuiteNight(budget=budget, series=check_series(name), place=place, night=night, keep_answers=keep_answers)
 
 

@@ -39,7 +39,7 @@ def open_database(url: str, columns: Mapping[str, object]) -> Source:
     """
     matched = _URL.match(url)
     if matched is None:
-        raise UsageError("cannot read the address of a database", need="a URL", hint=_HINT)
+        raise UsageError("The address of a database must be a URL.", need="a URL", hint=_HINT)
     name, address = matched.groups()
     address, _, tail = address.partition("?")
     asked = options(tail)
@@ -94,7 +94,12 @@ def _connect(parts: SplitResult, asked: Mapping[str, str], what: str) -> Connect
         return PostgresEngine({**server_settings(parts), **asked}, what)
     if parts.netloc or asked or path in ("", "/"):
         got = f"the option {min(asked)!r}" if asked else "no path after three slashes"
-        raise UsageError(f"cannot read {what}", got=got, need="a path and table= or query=", hint=_HINT)
+        raise UsageError(
+            f"The address of {what} needs a path and table= or query=; it has {got}.",
+            got=got,
+            need="a path and table= or query=",
+            hint=_HINT,
+        )
     return (SqliteEngine if parts.scheme == "sqlite" else Duckdb)(path[1:], what)
 
 
@@ -108,13 +113,21 @@ def name_parts(table: str) -> list[str]:
     while True:
         found = _PART.match(table, place)
         if found is None:
-            raise UsageError("cannot read the name of a table", got=repr(table), need="table, schema.table, or quoted parts")
+            raise UsageError(
+                f"The name of a table must be table, schema.table, or quoted parts, not {table!r}.",
+                got=repr(table),
+                need="table, schema.table, or quoted parts",
+            )
         parts.append(found[1].replace('""', '"') if found[1] else found[2])
         place = found.end()
         if place == len(table):
             return parts
         if table[place] != ".":
-            raise UsageError("cannot read the name of a table", got=repr(table), need="table, schema.table, or quoted parts")
+            raise UsageError(
+                f"The name of a table must be table, schema.table, or quoted parts, not {table!r}.",
+                got=repr(table),
+                need="table, schema.table, or quoted parts",
+            )
         place += 1
 
 
@@ -130,5 +143,7 @@ def single_select(query: str) -> str:
     words = [token for token in tokens if not token.isspace() and not token.startswith(("--", "/*"))]
     if not words or words[0].upper() not in ("SELECT", "WITH") or ";" in words:
         got = "no query" if not words else "several statements" if ";" in words else f"a statement that starts with {words[0][:20]!r}"
-        raise UsageError("cannot use the query as a source", got=got, need="a single SELECT (or WITH ... SELECT)")
+        raise UsageError(
+            f"The query must be a single SELECT (or WITH ... SELECT), not {got}.", got=got, need="a single SELECT (or WITH ... SELECT)"
+        )
     return "".join(tokens)

@@ -322,7 +322,7 @@ class EngineTable:
             return f"CAST({expression} AS VARCHAR)"
         need = "text, numbers or booleans"
         raise DataError(
-            f"cannot use the column {name!r} of {self._what}",
+            f"The column {name!r} of {self._what} must be {need}, not of type {kind[:60]}.",
             got=f"type {kind[:60]}",
             need=need,
             hint="name another column, or unpack it first",

@@ -66,7 +66,12 @@ def memory_of(size: str | int) -> int:
     elif found is not None and found[2].lower() in _UNITS:
         bytes_ = round(float(found[1]) * _UNITS[found[2].lower()])
     else:
-        raise UsageError("cannot read the memory limit", got=repr(size), need="a size such as 2GB or 512MB", hint="memory='2GB'")
+        raise UsageError(
+            f"The memory limit must be a size such as 2GB or 512MB, not {size!r}.",
+            got=repr(size),
+            need="a size such as 2GB or 512MB",
+            hint="memory='2GB'",
+        )
     if bytes_ < LEAST:
         raise UsageError(
             f"The memory limit {size!r} is too small; it must be {LEAST // 10**6}MB or more.",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import SourceError, UsageError, with_article
 from steelyard.read.engines.connections import guarded
 from steelyard.read.engines.dialects import SPARK
 from steelyard.read.engines.tables import SqlTable
@@ -81,7 +81,11 @@ def knock(address: str) -> None:
     if found is None:
         if address.startswith(("spark:", "sc:")):
             need = "spark://host:7077 or sc://host:15002"
-            raise UsageError("cannot reach Spark", got=f"the address {shown_address(address)!r}", need=need)
+            raise UsageError(
+                f"The address of Spark must be {need}, not {shown_address(address)!r}.",
+                got=f"the address {shown_address(address)!r}",
+                need=need,
+            )
         return
     said = ""
     for host in found[2].rpartition("@")[2].split(","):  # masters that stand by for one another are joined by commas
@@ -92,7 +96,7 @@ def knock(address: str) -> None:
         except (OSError, UnicodeError) as fault:
             said = getattr(fault, "strerror", None) or ("no answer" if isinstance(fault, TimeoutError) else str(fault))
     hint = "is the address right, is the cluster running, does a firewall stand between?"
-    raise SourceError(f"cannot reach Spark at {shown_address(address)}", got=said, need="a master or a Connect server", hint=hint)
+    raise SourceError(f"Cannot reach Spark at {shown_address(address)}: {said}.", got=said, need="a master or a Connect server", hint=hint)
 
 
 def _host_and_port(text: str, usual: int) -> tuple[str, int]:
@@ -104,7 +108,7 @@ def _host_and_port(text: str, usual: int) -> tuple[str, int]:
     found = re.fullmatch(r"\[([^\]]*)\](?::(\d+))?|([^:]*)(?::(\d+))?", text)
     name, port = (found[1] or found[3] or "", found[2] or found[4]) if found else ("", None)
     if not name or (port is not None and not 0 < int(port) < 65536):
-        raise UsageError("cannot reach Spark", got=f"the address {text!r}", need="host:port")
+        raise UsageError(f"The address of Spark must end in host:port, not {text!r}.", got=f"the address {text!r}", need="host:port")
     return name, int(port or usual)
 
 
@@ -202,7 +206,11 @@ def is_spark_frame(data: object) -> bool:
 def spark_source(frame: Any, columns: Mapping[str, object], *, name: str | None = None, secrets: Sequence[str] = ()) -> Source:
     """A Spark frame as a source. It is known to the session by a name of ours as long as the source lives; rows stay there."""
     if not is_spark_frame(frame):
-        raise UsageError("cannot read this as a Spark frame", got=type(frame).__name__, need="a pyspark DataFrame")
+        raise UsageError(
+            f"A Spark frame must be a pyspark DataFrame, not {with_article(type(frame).__name__)}.",
+            got=type(frame).__name__,
+            need="a pyspark DataFrame",
+        )
     session, what = frame.sparkSession, "the Spark frame"
     view = f"steelyard_{uuid.uuid4().hex}"
     place = SparkPlace(session, what, secrets)
@@ -233,7 +241,9 @@ def spark_files(session: Any, paths: Sequence[str]) -> Any:
     formats = {_ENDINGS.get(ending) for ending in endings}
     if len(endings) != 1 or None in formats:
         raise SourceError(
-            "cannot read these files on Spark", got=f"endings {', '.join(sorted(endings))}", need=f"one of {', '.join(sorted(_ENDINGS))}"
+            f"Spark reads one kind of file at a time ({', '.join(sorted(_ENDINGS))}), not {', '.join(sorted(endings))}.",
+            got=f"endings {', '.join(sorted(endings))}",
+            need=f"one of {', '.join(sorted(_ENDINGS))}",
         )
     kind = str(formats.pop())
     reader = session.read.format(kind)

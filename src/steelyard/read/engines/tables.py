@@ -96,7 +96,7 @@ class SqlTable:
         kind, raw = self.kind(name), self.column(name)
         if kind == "other":
             raise DataError(
-                f"cannot use the column {name!r} of {self.what}",
+                f"The column {name!r} of {self.what} must be text, numbers or booleans.",
                 got="another type",
                 need="text, numbers or booleans",
                 hint="name another column, or unpack it in a query",
@@ -146,7 +146,8 @@ class SqlTable:
         marker = self.place.dialect.marker
         many = self.place.run(f"SELECT COUNT(*) FROM {self.relation} AS r WHERE {self.value(name)} = {marker}", [value])[0][0]
         raise DataError(
-            f"cannot read the column {name!r} of {self.what} as numbers",
+            f"The column {name!r} of {self.what} must hold finite numbers, true/false, or NULL; {value!r} is "
+            f"in {many} {'row' if many == 1 else 'rows'}.",
             got=f"{value!r} in {many} {'row' if many == 1 else 'rows'}",
             need="finite numbers, true/false, or NULL",
             hint="name another column, or convert it in a query",

@@ -108,7 +108,9 @@ def _unreadable(files: Sequence[Opened], error: Exception) -> SourceError:
     line = useful_line(error)
     at = next((file for file in files if exact_path(os.path.abspath(file.plain)) in line), files[0])
     return too_little(error, repr(at.shown)) or SourceError(
-        f"cannot read {at.shown!r}", got=line.replace(exact_path(os.path.abspath(at.plain)), at.shown), need="a whole Parquet file"
+        f"{at.shown!r} is not a whole Parquet file ({line.replace(exact_path(os.path.abspath(at.plain)), at.shown)}).",
+        got=line.replace(exact_path(os.path.abspath(at.plain)), at.shown),
+        need="a whole Parquet file",
     )
 
 
@@ -159,7 +161,7 @@ def read_arrow(files: Sequence[Opened], wanted: Callable[[str], bool]) -> Source
             tables.append(_arrow_table(file.plain))
         except (pa.ArrowException, OSError, ValueError) as error:
             got = str(error).partition("\n")[0][:200]
-            raise SourceError(f"cannot read {file.shown!r}", got=got, need="a whole Arrow file") from None
+            raise SourceError(f"{file.shown!r} is not a whole Arrow file ({got}).", got=got, need="a whole Arrow file") from None
         file.check_unchanged()
     for key in partition_keys(files, [table.column_names for table in tables]):
         tables = [t.append_column(key, pa.array([f.partition[key]] * t.num_rows, pa.string())) for f, t in zip(files, tables, strict=True)]

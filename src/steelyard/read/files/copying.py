@@ -43,7 +43,9 @@ def copy_rows(file: Opened, parts: Parts, paths: Sequence[str]) -> None:
     file.check_unchanged()
     if written != len(parts):
         raise SourceError(
-            f"cannot split {file.shown!r}", got=f"{written} rows when it was written, {len(parts)} when it was read", need="the same rows"
+            f"{file.shown!r} changed while it was split: {len(parts)} rows when it was read, {written} when it was written.",
+            got=f"{written} rows when it was written, {len(parts)} when it was read",
+            need="the same rows",
         )
 
 
@@ -155,7 +157,12 @@ def _copy_json(file: Opened, parts: Parts, outs: Sequence[BinaryIO]) -> int:
             columns = False
         if columns:
             hint = "write one object per line (JSON Lines)"
-            raise SourceError(f"cannot split {file.shown!r}", got="an object of columns", need="an array of objects, or lines", hint=hint)
+            raise SourceError(
+                f"{file.shown!r} is an object of columns; only an array of objects, or lines, can be split.",
+                got="an object of columns",
+                need="an array of objects, or lines",
+                hint=hint,
+            )
         return _copy_lines(file, parts, outs)
     kept: list[list[str]] = [[] for _ in outs]
     row = 0
@@ -193,7 +200,7 @@ def _copy_parquet(file: Opened, parts: Parts, paths: Sequence[str]) -> int:
         described = [str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()]
         if renamed := [name for name in described if name not in names]:
             got = f"a column {renamed[0]!r} that another one differs from by case only"
-            raise SourceError(f"cannot split {file.shown!r}", got=got, need="names that differ by more")
+            raise SourceError(f"{file.shown!r} has {got}, so it cannot be split.", got=got, need="names that differ by more")
         rows = f"SELECT a.* FROM {read} AS a POSITIONAL JOIN parts WHERE parts.part"
         told = [
             con.execute(f"COPY ({rows} = {number}) TO {literal(place)} (FORMAT parquet, COMPRESSION zstd)").fetchall()
@@ -201,7 +208,11 @@ def _copy_parquet(file: Opened, parts: Parts, paths: Sequence[str]) -> int:
         ]
         return sum(int(each[0][0]) for each in told)
     except duckdb.Error as error:
-        fault = SourceError(f"cannot split {file.shown!r}", got=useful_line(error), need="a readable table, and room for its parts")
+        fault = SourceError(
+            f"{file.shown!r} cannot be split: it is not a readable table, or there is no room for its parts ({useful_line(error)}).",
+            got=useful_line(error),
+            need="a readable table, and room for its parts",
+        )
         raise too_little(error, repr(file.shown)) or fault from None
     finally:
         con.close()

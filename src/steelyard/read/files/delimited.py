@@ -239,7 +239,10 @@ def _rows(file: Opened, delimiter: str) -> Any:
             except csv.Error as error:
                 hint = "close the quote, or double a quote inside quotes"
                 raise SourceError(
-                    f"cannot read {file.shown!r}", got=f"{error} in the record of line {line}", need="regular CSV", hint=hint
+                    f"{file.shown!r} is not regular CSV: {error} in the record of line {line}.",
+                    got=f"{error} in the record of line {line}",
+                    need="regular CSV",
+                    hint=hint,
                 ) from None
     finally:
         csv.field_size_limit(limit)

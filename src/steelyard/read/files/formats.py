@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from steelyard.errors import SourceError
+from steelyard.errors import SourceError, with_article
 from steelyard.late_pattern import late_pattern
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def compression_of(path: str, head: bytes) -> str | None:
     promised = format_of_name(path)[1]
     if promised is not None and found is None:
         raise SourceError(
-            f"cannot unpack {path!r}",
+            f"{path!r} is not {with_article(promised)} file, as its name says: it begins with the bytes {head[:4]!r}.",
             got=f"bytes {head[:4]!r} at its start",
             need=f"a {promised} file",
             hint="rename it if it is not compressed",
@@ -81,7 +81,11 @@ def format_of(path: str, head: bytes) -> str:
     if promised is not None and promised not in _BINARY:
         return promised
     if promised in _BINARY and b"\0" in head:
-        raise SourceError(f"cannot read {path!r}", got=f"bytes {head[:4]!r} at its start", need=f"a {promised} file")
+        raise SourceError(
+            f"{path!r} is not {with_article(promised)} file, as its name says: it begins with the bytes {head[:4]!r}.",
+            got=f"bytes {head[:4]!r} at its start",
+            need=f"a {promised} file",
+        )
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return {b"[": "json", b"{": "json"}.get(first, "csv")
 
@@ -89,7 +93,12 @@ def format_of(path: str, head: bytes) -> str:
 def _refuse(path: str, head: bytes) -> None:
     for magic, kind, hint in _REFUSED:
         if head.startswith(magic):
-            raise SourceError(f"cannot read {path!r}", got=kind, need="CSV, TSV, JSON, JSON Lines, Parquet or Arrow", hint=hint)
+            raise SourceError(
+                f"{path!r} is {kind}; steelyard reads CSV, TSV, JSON, JSON Lines, Parquet and Arrow.",
+                got=kind,
+                need="CSV, TSV, JSON, JSON Lines, Parquet or Arrow",
+                hint=hint,
+            )
     if path.lower().endswith(_CODE):
         raise SourceError(
             f"{path!r} is in a format that can run code.",

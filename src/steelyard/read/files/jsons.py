@@ -406,7 +406,7 @@ def _lines(file: Opened, gathered: _Gathered) -> None:
                 raise bad_value(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
             if type(row) is not dict:
                 got = f"{with_article(_called(row))} in line {number}"
-                raise SourceError(f"cannot read {file.shown!r} as JSON Lines", got=got, need="one object per line")
+                raise SourceError(f"JSON Lines have one object per line: {file.shown!r} has {got}.", got=got, need="one object per line")
             gathered.add(row)
 
 
@@ -429,11 +429,15 @@ def _document(file: Opened, gathered: _Gathered) -> bool:
         else:
             rows = _turned(file, found)
     if not isinstance(rows, list):
-        raise SourceError(f"cannot read {file.shown!r}", got=with_article(_called(found)), need="an array of objects")
+        raise SourceError(
+            f"{file.shown!r} must hold an array of objects, not {with_article(_called(found))}.",
+            got=with_article(_called(found)),
+            need="an array of objects",
+        )
     for place, row in enumerate(rows):
         if not isinstance(row, dict):
             raise SourceError(
-                f"cannot read {file.shown!r}",
+                f"{file.shown!r} must hold an array of objects; element {place + 1} of the array is {with_article(_called(row))}.",
                 got=f"{with_article(_called(row))} as element {place + 1} of the array",
                 need="an array of objects",
             )
@@ -448,7 +452,11 @@ def _turned(file: Opened, columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     lengths = {key: len(value) if isinstance(value, list) else -1 for key, value in columns.items()}
     if len(set(lengths.values())) != 1 or -1 in lengths.values():
         got = "an object with " + ", ".join(f"{key!r}: {'no array' if size < 0 else size}" for key, size in list(lengths.items())[:6])
-        raise SourceError(f"cannot read {file.shown!r}", got=got, need="an array of objects, or an object of arrays of one length")
+        raise SourceError(
+            f"{file.shown!r} must hold an array of objects, or an object of arrays of one length, not {got}.",
+            got=got,
+            need="an array of objects, or an object of arrays of one length",
+        )
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

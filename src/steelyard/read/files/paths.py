@@ -80,7 +80,7 @@ def cannot_open(path: str, error: OSError) -> SourceError:
     """A file or directory that the system does not let us look at; it may be another one than the user named."""
     where = error.filename if isinstance(error.filename, str) and error.filename not in ("", path) else None
     got = reason(error) + ("" if where is None else f": {where!r}")
-    return SourceError(f"cannot open {path!r}", got=got, need="a readable file")
+    return SourceError(f"Cannot open {path!r}: {got}.", got=got, need="a readable file")
 
 
 def _remove(path: str) -> None:
@@ -109,7 +109,7 @@ def run_name(path: str) -> str | None:
 def resolve(text: str) -> list[str]:
     """The regular files behind a path, sorted; an error says what is there instead."""
     if "\0" in text or not text:
-        raise SourceError("cannot open the source", got=repr(text), need="a path")
+        raise SourceError(f"The source must be a path, not {text!r}.", got=repr(text), need="a path")
     if os.path.isdir(text):
         return _in_directory(text)
     if not os.path.lexists(text) and glob.has_magic(text):
@@ -167,7 +167,7 @@ def regular(path: str) -> str:
     except OSError as error:
         raise cannot_open(path, error) from None
     except UnicodeEncodeError:
-        raise SourceError("cannot open the source", got=repr(path), need="a path") from None
+        raise SourceError(f"The source must be a path, not {path!r}.", got=repr(path), need="a path") from None
     for is_kind, kind in _KINDS:
         if is_kind(mode):
             raise SourceError(
@@ -402,7 +402,9 @@ def _zstd_lines(path: str) -> Iterator[bytes]:
             yield "".join(f"{row[0]}\n" for row in rows).encode()
     except Exception as error:
         got = f"text that cannot be unpacked here ({useful_line(error)})"
-        raise SourceError(f"cannot unpack {path!r}", got=got, need="zstd text", hint="pip install 'steelyard[arrow]'") from None
+        raise SourceError(
+            f"{path!r} cannot be unpacked as zstd: it holds {got}.", got=got, need="zstd text", hint="pip install 'steelyard[arrow]'"
+        ) from None
     finally:
         con.close()
 

@@ -304,7 +304,9 @@ def _number(path: str, row: Mapping[str, Any], scorer: str, value: Any) -> float
             found = float(value)
     if found is None or not math.isfinite(found):
         raise DataError(
-            f"cannot use the scorer {scorer!r} of {path!r}",
+            f"The scorer {scorer!r} of {path!r} must give a finite number, true or false, yes or no, or one "
+            f"of C, I, P, N; the value in sample {str(row['id'])[:80]!r}, epoch {row['epoch']}, is "
+            f"{repr(value)[:80]}.",
             got=f"the value {repr(value)[:80]} in sample {str(row['id'])[:80]!r}, epoch {row['epoch']}",
             need="a finite number, true or false, yes or no, or one of C, I, P, N",
             hint="choose another scorer with scorer=, or write the scores as a CSV file",

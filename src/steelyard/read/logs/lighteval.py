@@ -142,7 +142,9 @@ def _score(path: str, metrics: Sequence[Mapping[str, Any]], asked: str | None) -
     if asked in others or not usable:
         got = f"{', '.join(map(repr, others)) or 'no metric'} without one number per document"
         raise UsageError(
-            f"cannot measure {asked or 'a metric'!r} of {path!r} item by item", got=got, need=f"one of {', '.join(usable) or 'none'}"
+            f"{path!r} cannot be measured item by item: {got}; {', '.join(usable) or 'no metric'} can.",
+            got=got,
+            need=f"one of {', '.join(usable) or 'none'}",
         )
     return pick("metric", asked, usable, path, option="score")
 

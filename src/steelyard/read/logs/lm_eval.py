@@ -295,7 +295,8 @@ def _measured(metric: str, samples: Sequence[LoggedSample], path: str) -> tuple[
             return dict(zip(("truth", "prediction"), labels, strict=True)), None
     numbers = sorted({name for sample in samples for name, value in sample.metrics.items() if isinstance(value, (int, float))})
     raise DataError(
-        f"cannot use the metric {metric!r} of {path!r}",
+        f"The metric {metric!r} of {path!r} must be a number, a pair of labels, or a log-likelihood with "
+        f"its words or bytes; a document has {_shown(present)}.",
         got=f"{_shown(present)} for a document",
         need="a number, a pair of labels, or a log-likelihood with its words or bytes",
         hint=f"metrics with a number per document: {', '.join(numbers)}" if numbers else "",

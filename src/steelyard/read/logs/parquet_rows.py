@@ -52,7 +52,7 @@ def parquet_rows(path: str, columns: tuple[str, ...] = ()) -> list[dict[str, Any
         rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
     except duckdb.Error as error:
         got = useful_line(error).replace(plain, file.shown)
-        raise SourceError(f"cannot read {file.shown!r}", got=got, need="a whole Parquet file") from None
+        raise SourceError(f"{file.shown!r} is not a whole Parquet file ({got}).", got=got, need="a whole Parquet file") from None
     finally:
         con.close()
     file.check_unchanged()

@@ -133,7 +133,7 @@ def _numbered(path: str, trials: Sequence[Trial]) -> list[Trial]:
         number = trial["trial"] if type(trial["trial"]) is int else next(n for n in range(len(there) + 1) if n not in there)
         if number in there:
             raise DataError(
-                f"cannot tell the trials of {path!r} apart",
+                f"{path!r} has trial {number} of task {trial['id'][:80]!r} twice.",
                 got=f"trial {number} of task {trial['id'][:80]!r} twice",
                 need="each trial of a task once",
             )

@@ -25,7 +25,7 @@ def eval_results_yaml(about: CardDetails, *, metric: str | None = None, task_id:
 def _entry(each: Evaluated, row: Row, about: CardDetails, task_id: str) -> dict[str, Any]:
     if not _ID.match(each.data):
         raise UsageError(
-            "cannot name the benchmark for .eval_results",
+            f"The benchmark for .eval_results must be the id of a dataset on the Hub, owner/name, not {each.data!r}.",
             got=repr(each.data),
             need="the id of a dataset on the Hub, owner/name",
             hint="name the result: cais/hle=result.json",
