@@ -139,7 +139,7 @@ def _fact(score: Any, key: str, name: str) -> str:
     value = (score.sample_metadata or {}).get(key)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         raise DataError(
-            f"To compute {name} by {key!r}, every sample needs that metadata; sample {str(score.sample_id)[:80]!r} has none.",
+            f"For {name} by {key!r}, every sample needs that metadata; sample {str(score.sample_id)[:80]!r} has none.",
             got=f"sample {str(score.sample_id)[:80]!r} without it",
             need="a value in the metadata of every sample",
         )

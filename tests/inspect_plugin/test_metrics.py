@@ -127,7 +127,7 @@ def test_groups_whose_numbers_would_have_one_name_get_longer_ones_whatever_their
 
 
 def test_a_sample_without_the_key_is_named() -> None:
-    with pytest.raises(DataError, match="sample '2' without it"):
+    with pytest.raises(DataError, match="sample '2' has none"):
         by_group(accuracy_of, scored([1.0, 0.0], topic=["a", None]), "topic", None)
 
 
