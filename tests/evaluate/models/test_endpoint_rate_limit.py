@@ -94,7 +94,7 @@ def test_jitter_is_spread_over_all_of_it() -> None:
 
 @pytest.mark.parametrize("wrong", [{"attempts": 0}, {"timeouts": 0}])
 def test_patience_tries_at_least_once(wrong: dict[str, int]) -> None:
-    with pytest.raises(UsageError, match="at least 1 of each"):
+    with pytest.raises(UsageError, match="attempts and timeouts must be at least 1"):
         RetryPolicy(**wrong)
 
 
@@ -225,5 +225,5 @@ def test_stop_wakes_everybody() -> None:
 
 
 def test_a_limit_below_one_is_refused() -> None:
-    with pytest.raises(UsageError, match="concurrency 0"):
+    with pytest.raises(UsageError, match="concurrency must be at least 1, not 0"):
         RateLimiter(0)
