@@ -194,7 +194,7 @@ def test_into_a_file(here: Path) -> None:
             [A, B, "--data", "train.csv", "--target", "label", "--features", "width,label"],
             "'label' is the target or the group, so it cannot be in --features.",
         ),
-        ([A, B, *DATA, "--method", "5x2cv-t", "--folds", "3"], "Cannot use folds with 5x2cv-t"),
+        ([A, B, *DATA, "--method", "5x2cv-t", "--folds", "3"], "5x2cv-t takes --folds 2, so folds cannot be 3"),
         ([A, B, *DATA, "--metric", "f1"], "Which class is f1 about? The labels are 'down', 'up'."),
         ([A, B, *DATA, "--seed", "x"], "seed must be"),
         ([A, "my_models_for_tests:ridge", *DATA, *QUICK], "Too few splits worked: 0, at least 2 are needed; 6 failure(s), the first of"),

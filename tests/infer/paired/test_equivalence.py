@@ -97,7 +97,7 @@ def test_a_margin_that_is_none(margin: float | tuple[float, float]) -> None:
 def test_flips_that_do_not_fit() -> None:
     with pytest.raises(UsageError, match="range of a difference"):
         equivalence_of_flips(3, 4, 10, 1.0)
-    with pytest.raises(DataError, match="8 gained and 4 lost of 10"):
+    with pytest.raises(DataError, match="not 8 and 4 of 10 items"):
         equivalence_of_flips(8, 4, 10, 0.1)
     with pytest.raises(DataError):
         equivalence_of_flips(0, 0, 0, 0.1)

@@ -97,7 +97,12 @@ def test_answers_that_never_vary() -> None:
 
 @pytest.mark.parametrize(
     ("right", "answers", "words"),
-    [([1, 0], [1, 1], "One answer to an item does not say"), ([3], [2], "no answers"), ([], [], "no answers"), ([1], [1, 2], "no answers")],
+    [
+        ([1, 0], [1, 1], "One answer to an item does not say"),
+        ([3], [2], "answers of at least 1"),
+        ([], [], "answers of at least 1"),
+        ([1], [1, 2], "answers of at least 1"),
+    ],
 )
 def test_records_that_say_too_little(right: list[int], answers: list[int], words: str) -> None:
     with pytest.raises(UsageError, match=words):

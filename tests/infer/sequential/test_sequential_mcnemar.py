@@ -284,9 +284,9 @@ def test_theta_that_cannot_be(theta: object) -> None:
 @every(
     ("arguments", "words"),
     [
-        ({"discordance": -0.1, "drop": 0.2}, "together at most 1"),
-        ({"discordance": 0.9, "drop": 0.2}, "together at most 1"),
-        ({"discordance": math.nan, "drop": 0.0}, "together at most 1"),
+        ({"discordance": -0.1, "drop": 0.2}, "add up to at most 1"),
+        ({"discordance": 0.9, "drop": 0.2}, "add up to at most 1"),
+        ({"discordance": math.nan, "drop": 0.0}, "add up to at most 1"),
         ({"discordance": 0.1, "drop": 0.0, "batch": 0}, "whole numbers from 1"),
         ({"discordance": 0.1, "drop": 0.0, "available": 0}, "whole numbers from 1"),
         ({"discordance": 0.1, "drop": 0.0, "theta": 1e-5}, "a larger theta"),

@@ -213,5 +213,5 @@ def test_undefined() -> None:
         change_point([1.0, 2.0, 3.0])
     with pytest.raises(DataError, match="all equal"):
         change_point([0.3, 0.1 + 0.2, 0.3, 0.3])
-    with pytest.raises(UsageError, match="0 draws"):
+    with pytest.raises(UsageError, match="draws must be at least 1, not 0"):
         change_point([1.0, 2.0, 3.0, 4.0], draws=0)

@@ -350,7 +350,7 @@ def test_what_cannot_be_exported_is_refused_before_mlflow_is_asked() -> None:
         (): "export needs --to",
         ("--to", "runs.csv", "--experiment", "x"): "--experiment is only used with --to mlflow:URI",
         ("--to", "mlflow:http://127.0.0.1:1", "--experiment", " "): "The name of the experiment",
-        ("--to", "mlflow:http://127.0.0.1:1", "--since", "last week"): "Cannot read",
+        ("--to", "mlflow:http://127.0.0.1:1", "--since", "last week"): "--since must be a date or a time",
     }
     for words, said in cases.items():
         answer = ask(*words)

@@ -402,7 +402,7 @@ NB = GaussianNB()
         (lambda: compare_learners(GaussianNB, NB, *IRIS), r"the class GaussianNB.*Hint: write GaussianNB\(\)"),
         (lambda: compare_learners(NB, "x", *IRIS), "The second learner must be an object with fit and predict, not str"),
         (lambda: compare_learners(NB, NB, *IRIS, method="magic"), "method must be corrected-repeated-kfold"),
-        (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-t", folds=10), "5x2cv-t takes folds 2, not 10"),
+        (lambda: compare_learners(NB, NB, *IRIS, method="5x2cv-t", folds=10), "5x2cv-t takes folds=2, so folds cannot be 10"),
         (lambda: compare_learners(NB, NB, *IRIS, test_size=0.2), "corrected-repeated-kfold takes no test_size"),
         (lambda: compare_learners(NB, NB, *IRIS, folds=1), "at least 2"),
         (lambda: compare_learners(NB, NB, *IRIS, repeats=0), "at least 1"),

@@ -501,7 +501,7 @@ def test_a_pilot_without_the_columns_of_its_metric_is_refused(metric: str, hint:
 
 
 def test_half_a_character_names_no_pilot() -> None:
-    with pytest.raises(SourceError, match="expected a path"):
+    with pytest.raises(SourceError, match="The source must be a path"):
         sy.plan_estimate(metric="accuracy", expected=0.9, width=0.1, pilot="\ud800")
 
 

@@ -132,7 +132,7 @@ def test_infinite_scores_are_refused(database: Any) -> None:
     source = database.open(database.put("scores", {"id": "text", "score": "float"}, [("a", 0.5), ("b", math.inf)]))
     with pytest.raises(DataError, match=r"The score of .* has 1 values that are NULL, NaN or infinite"):
         moments(source)
-    with pytest.raises(DataError, match="inf in 1 row"):
+    with pytest.raises(DataError, match="inf is in 1 row"):
         source.tabulate(["score"])
 
 
@@ -260,7 +260,7 @@ def test_text_is_no_number(database: Any) -> None:
             moments(source)
         with pytest.raises(DataError) as caught:
             source.tabulate(["score"])
-        assert f"{value!r} in 1 row" in str(caught.value)
+        assert f"{value!r} is in 1 row" in str(caught.value)
         assert source.n == 2
 
 

@@ -159,7 +159,7 @@ def test_types_that_differ_between_files(tmp_path: Path) -> None:
 def test_the_damaged_file_is_named(tmp_path: Path) -> None:
     save(tmp_path / "1.parquet", answers(0, 1))
     (tmp_path / "2.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
-    with pytest.raises(SourceError, match=r"Cannot read '[^']*2.parquet'"):
+    with pytest.raises(SourceError, match=r"'[^']*2.parquet' is not a whole Parquet file"):
         opened(tmp_path)
 
 

@@ -162,5 +162,5 @@ def test_a_suite_chooses_inside_a_log(tmp_path: Path) -> None:
     verdict = check_suite(suite, directory=tmp_path).verdicts[0]
     assert (verdict.verdict, verdict.metric) == ("pass", "mcc")
     suite.write_text(f'[[checks]]\ntask = "t"\nmodel = "m"\nvalue = 0.5\n{choice}', encoding="utf-8")
-    with pytest.raises(ValueError, match="score without a result in check 1"):
+    with pytest.raises(ValueError, match="check 1 has score but no result"):
         check_suite(suite, directory=tmp_path)

@@ -34,7 +34,7 @@ def with_reference_answers(result: Judged, *, history: str | None = None, config
     """
     if not isinstance(result, Verdict | Suite):
         raise UsageError(
-            f"Answers belong to a Verdict or a Suite, not to {with_article(type(result).__name__)}.",
+            f"result must be a Verdict or a Suite, which answers belong to, not {with_article(type(result).__name__)}.",
             got=with_article(type(result).__name__),
             need="a Verdict or a Suite",
         )

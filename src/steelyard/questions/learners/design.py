@@ -79,8 +79,8 @@ def settle_scheme(method: str, folds: int | None, repeats: int | None, test_size
     for name, given in (("folds", folds), ("repeats", repeats), ("test_size", test_size)):
         default = getattr(known, name)
         if given is not None and (default is None or (known.fixed and given != default)):
-            need = f"no {name}" if default is None else f"{name} {default}"
-            raise UsageError(f"{method} takes {need}, not {given!r}.", got=f"{given!r}", need=need, hint="leave it out")
+            need = f"no {name}" if default is None else f"{name}={default}"
+            raise UsageError(f"{method} takes {need}, so {name} cannot be {given!r}.", got=f"{given!r}", need=need, hint="leave it out")
         chosen[name] = default if given is None else given
     for name, least in (("folds", 2), ("repeats", 1 if known.folds else 2)):
         value = chosen[name]
