@@ -25,10 +25,10 @@ def one_engine(*directories: Path) -> Iterator[Callable[..., Any]]:
     start = duckdb.connect
 
     def connect(path: str = ":memory:", **options: Any) -> Any:
-        return SharedCursor(engine.cursor()) if path == ":memory:" and not options else start(path, **options)
+        return SharedCursor(engine.cursor()) if path == ":memory:" and not any(options.values()) else start(path, **options)
 
     with start(":memory:") as engine, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb, "connect", lambda *_: _Settings(engine, directories))
+        patch.setattr(duckdb, "connect", lambda *_, **__: _Settings(engine, directories))
         duckdb_table.connect()
         patch.setattr(duckdb, "connect", connect)
         yield start

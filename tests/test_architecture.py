@@ -354,3 +354,17 @@ def test_pictures_are_drawn_in_one_place() -> None:
 
 def test_a_field_of_a_result_without_a_type_says_why() -> None:
     assert [name for name, line in structure.untyped_fields(tree()) if "  # " not in line] == []
+
+
+def test_files_get_their_names_in_one_place() -> None:
+    """A file that is written whole takes its place in atomic.py: nobody else renames or links files, or connects to a database."""
+    own = {"steelyard.atomic": {"replace", "rename", "link"}, "steelyard.databases": {"connect"}}
+    found = []
+    for module in tree().modules:
+        for node in tree().nodes(module, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+                name = called.attr if called.value.id in ("os", "sqlite3", "psycopg", "duckdb") else ""
+                if name in {"replace", "rename", "link", "connect"} - own.get(module, set()):
+                    found.append(f"{module}:{node.lineno}")
+    assert found == []

@@ -24,12 +24,10 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     target = Path(_real(path))
     mode = _mode_of_existing(target, path)
-    import secrets
-
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    temporary = beside(target)
     try:
         _write_down(temporary, data, mode)
-        os.replace(temporary, target)
+        put_in_place(temporary, target, replace=True)
     except BaseException as fault:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -38,6 +36,31 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise _not_written(path, fault, existed=mode is not None) from fault
     sync_directory(target.parent)
     sweep(target)
+
+
+def beside(target: Path) -> Path:
+    """A name in the directory of the target that nobody else has, for what is written before it takes its place."""
+    import secrets
+
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+
+
+def put_in_place(temporary: Path, target: Path, *, replace: bool) -> None:
+    """Give a file that is written its name: in place of the old one, or only if there is none (else FileExistsError), whoever else
+    writes at the same time."""
+    if replace:
+        os.replace(temporary, target)
+        return
+    try:
+        os.link(temporary, target)
+    except OSError as fault:
+        if fault.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK):
+            raise
+        if os.path.lexists(target):  # a file system without links
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(temporary, target)
+        return
+    temporary.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Connecting to SQLite and PostgreSQL: what a URL says, a file or server opened, and their faults told without a secret."""
+"""Connecting to SQLite, PostgreSQL and DuckDB: what a URL says, a file or server opened, and their faults told without a secret."""
 
 from __future__ import annotations
 
@@ -52,6 +52,16 @@ def connect_sqlite(path: str, mode: str, *, immutable: bool = False, **options: 
 
     said = f"{mode}&immutable=1" if immutable else mode
     return sqlite3.connect(f"file:{quote(path)}?mode={said}", uri=True, isolation_level=None, **options)
+
+
+def connect_duckdb(path: str = ":memory:", *, read_only: bool = False) -> Any:
+    """A DuckDB of its own that fetches no extension, prints nothing and never takes a variable of Python for a table."""
+    import duckdb
+
+    con = duckdb.connect(path, read_only=read_only)
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions", "enable_progress_bar", "python_enable_replacements"):
+        con.execute(f"SET {name} = false")
+    return con
 
 
 def check_head(path: str, magic: bytes, offset: int, what: str, need: str) -> None:

@@ -332,14 +332,14 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pyt
 
     file = tmp_path / "data.csv"
     file.write_text("id\n1\n2\n3\n")
-    put = writing._put
+    put = writing.put_in_place
 
-    def second_fails(path: Path, place: Path, *, update: bool) -> None:
+    def second_fails(path: Path, place: Path, *, replace: bool) -> None:
         if place.name == "test.csv":
             raise OSError(28, "No space left on device")
-        put(path, place, update=update)
+        put(path, place, replace=replace)
 
-    monkeypatch.setattr(writing, "_put", second_fails)
+    monkeypatch.setattr(writing, "put_in_place", second_fails)
     with pytest.raises(UsageError, match="No space left"):
         sy.split(file, train=0.5, test=0.5, output=tmp_path / "parts")
     assert os.listdir(tmp_path) == ["data.csv"]
@@ -406,16 +406,16 @@ def test_two_updates_at_once_leave_the_parts_of_one_split(tmp_path: Path, monkey
 
     source = many_rows(tmp_path)
     sy.split(source, train=0.5, test=0.5)
-    put, others = writing._put, []
+    put, others = writing.put_in_place, []
 
-    def between(path: Path, place: Path, *, update: bool) -> None:
-        put(path, place, update=update)
+    def between(path: Path, place: Path, *, replace: bool) -> None:
+        put(path, place, replace=replace)
         if not others:
             others.append(threading.Thread(target=lambda: sy.split(source, train=0.5, test=0.5, seed=2, update=True)))
             others[0].start()
             others[0].join(0.5)
 
-    monkeypatch.setattr(writing, "_put", between)
+    monkeypatch.setattr(writing, "put_in_place", between)
     sy.split(source, train=0.5, test=0.5, seed=1, update=True)
     others[0].join()
     train, test = rows_in(tmp_path / "train.csv"), rows_in(tmp_path / "test.csv")

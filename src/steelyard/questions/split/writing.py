@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard.atomic import sync_directory
+from steelyard.atomic import beside, put_in_place, sweep, sync_directory
 from steelyard.errors import UsageError
 from steelyard.locking import Lock
 from steelyard.outputs import READABLE
@@ -76,14 +75,17 @@ def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: b
     that the parts are those of one split."""
     home = places[0].parent
     made = _make(home)
-    temporary = [place.with_name(f".{place.name}.{secrets.token_hex(8)}.tmp") for place in places]
+    temporary = [beside(place) for place in places]
     put: list[Path] = []
     try:
         copy_rows(file, parts, [str(path) for path in temporary])
         with Lock(home / ".split") as lock:
             lock.insist()
             for path, place in zip(temporary, places, strict=True):
-                _put(path, place, update=update)
+                try:
+                    put_in_place(path, place, replace=update)
+                except FileExistsError:
+                    raise _made_meanwhile(place) from None
                 put.append(place)
     except BaseException as fault:
         for path in [*temporary, *([] if update else put)]:
@@ -96,6 +98,8 @@ def write_parts(file: Opened, parts: Parts, places: Sequence[Path], *, update: b
             raise
         raise _not_written(home, fault, put if update else ()) from fault
     sync_directory(home)
+    for place in places:
+        sweep(place)
 
 
 def _make(home: Path) -> bool:
@@ -111,28 +115,13 @@ def _make(home: Path) -> bool:
     return True
 
 
-def _put(path: Path, place: Path, *, update: bool) -> None:
-    """Give the file its name: in place of the old one, or only if there is none, whoever else writes at the same time."""
-    if update:
-        os.replace(path, place)
-        return
-    try:
-        os.link(path, place)
-    except FileExistsError:
-        raise UsageError(
-            f"{str(place)!r} was made by somebody else meanwhile.",
-            got=f"{str(place)!r}, made meanwhile",
-            need="no such file",
-            hint="is another process splitting?",
-        ) from None
-    except OSError as fault:
-        if fault.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK):
-            raise
-        if os.path.lexists(place):  # a file system without links
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        os.rename(path, place)
-        return
-    path.unlink()
+def _made_meanwhile(place: Path) -> UsageError:
+    return UsageError(
+        f"{str(place)!r} was made by somebody else meanwhile.",
+        got=f"{str(place)!r}, made meanwhile",
+        need="no such file",
+        hint="is another process splitting?",
+    )
 
 
 def _not_written(home: Path, fault: OSError, replaced: Sequence[Path] = ()) -> UsageError:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from steelyard import databases
-from steelyard.databases import SQLITE_HEAD, check_head, connect_postgres, connect_sqlite, secrets_of
+from steelyard.databases import SQLITE_HEAD, check_head, connect_duckdb, connect_postgres, connect_sqlite, secrets_of
 from steelyard.errors import SourceError
 from steelyard.read.engines.dialects import DUCKDB, POSTGRESQL, SQLITE, Dialect
 
@@ -141,10 +141,8 @@ class Duckdb(Connection):
         import duckdb
 
         check_head(path, b"DUCK", 8, f"cannot read {what}", "a DuckDB database")
-        con = guarded(lambda: duckdb.connect(path, read_only=True), duckdb.Error, what)
+        con = guarded(lambda: connect_duckdb(path, read_only=True), duckdb.Error, what)
         super().__init__(con, f"duckdb {os.path.realpath(path)}", what, duckdb.Error)
-        for name in ("autoinstall_known_extensions", "autoload_known_extensions", "enable_progress_bar", "python_enable_replacements"):
-            self.run(f"SET {name} = false")
         self.run("BEGIN TRANSACTION")
         self._described: dict[str, dict[str, str]] = {}
 

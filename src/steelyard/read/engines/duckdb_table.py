@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from steelyard.databases import connect_duckdb
 from steelyard.errors import DataError, SourceError
 from steelyard.items import Labels
 from steelyard.late_dataclass import dataclass
@@ -47,11 +48,9 @@ def connect(paths: Sequence[str] = ()) -> Any:
 
     import duckdb
 
-    con = duckdb.connect(":memory:")
+    con = connect_duckdb()
     memory = allowance.memory()
     for name, value in (
-        ("autoinstall_known_extensions", "false"),
-        ("autoload_known_extensions", "false"),
         ("enable_progress_bar", str(allowance.is_watched()).lower()),  # kept by DuckDB, shown by us
         ("enable_progress_bar_print", "false"),
         ("memory_limit", f"'{memory} B'"),
@@ -61,7 +60,6 @@ def connect(paths: Sequence[str] = ()) -> Any:
     with contextlib.suppress(duckdb.Error):  # a DuckDB built without time zones knows UTC only
         con.execute("SET TimeZone = 'UTC'")  # the text of a time must not depend on where the machine is
     con.execute("SET preserve_insertion_order = true")
-    con.execute("SET python_enable_replacements = false")  # a table name must never find a Python variable
     # Made by DuckDB if it must spill, and removed by it; of our own, because its file names repeat between processes.
     con.execute(f"SET temp_directory = {literal(os.path.join(tempfile.gettempdir(), f'steelyard-{uuid.uuid4().hex}'))}")
     allowed = dict.fromkeys(each for path in paths for each in (path, exact_path(path)))  # DuckDB asks for the pattern, then for its match
