@@ -25,6 +25,7 @@ from steelyard.history.address import parse_address
 from steelyard.history.schema import COLUMNS, RUNS, VERSION
 from steelyard.history.store import LISTED, History, open_history, pack, page_query, unpack
 from steelyard.results.history import PastRun
+from steelyard.results.stopping import EarlyStopping
 from steelyard.results.verdict import Recorded, Verdict
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "history" / "version1.db"
@@ -105,7 +106,7 @@ def test_a_run_with_a_verdict_is_a_run(url: str) -> None:
     with open_history(url) as history:
         bare = history.append(told)
         judged = history.append(
-            Evaluation(task="gsm8k", n=60, available=100, repeats=1, models=(model,), verdict=verdict(), stopping={"a": 1})
+            Evaluation(task="gsm8k", n=60, available=100, repeats=1, models=(model,), verdict=verdict(), stopping=EarlyStopping(n_used=60))
         )
     assert (bare.command, bare.model, bare.estimate, bare.verdict) == ("run", "llama", 0.8, None)
     assert (judged.command, judged.verdict, judged.tally) == ("run", "pass", {"stopped": True})
@@ -124,7 +125,7 @@ def test_what_cannot_be_kept_is_refused_and_leaves_nothing(url: str) -> None:
         with pytest.raises(UsageError, match="no database holds"):
             history.append(verdict(model="\ud800"))
         with pytest.raises(UsageError, match="finite numbers"):
-            history.append(verdict(details={"stopping": {"x": float("inf")}}))
+            history.append(verdict(details={"stopping": {"observed": float("inf")}}))
         with pytest.raises(UsageError, match="must be a date or a time in ISO 8601"):
             history.append(verdict(), time="yesterday")
         assert history.runs()[2] == 0
@@ -362,7 +363,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_there(sqlite_url: str) -> None:
         pages = history._place.run("PRAGMA page_count")[0][0]
         history._place.run(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(SourceError, match=r"Cannot use the history sqlite:///.* expected room on the disk, got.*disk is full"):
-            history.append(verdict(details={"stopping": {"long": "x" * 50_000}}), items={str(i): i / 7 for i in range(5000)})
+            history.append(verdict(details={"stopping": {"why": "x" * 50_000}}), items={str(i): i / 7 for i in range(5000)})
         assert history.run(first.id).id == first.id
         history._place.run("PRAGMA max_page_count = 1000000")
         history.append(verdict())

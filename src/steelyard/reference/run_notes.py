@@ -18,6 +18,7 @@ from steelyard.atomic import read_bytes, write_atomic
 from steelyard.errors import SourceError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.redaction import redact
+from steelyard.results.stopping import ReachedLimit
 
 SCHEMA = 1
 ENDING, JOURNAL = ".run", ".journal"
@@ -51,7 +52,13 @@ class RunNotes:
     @property
     def ended(self) -> str:
         """What ended the run before it was complete, if something did: a limit of calls or cost."""
-        return str(((self.stopping or {}).get("ended") or {}).get("said", ""))
+        return "" if self.limit is None else self.limit.said
+
+    @property
+    def limit(self) -> ReachedLimit | None:
+        """The limit that did."""
+        found = (self.stopping or {}).get("ended")
+        return None if found is None else ReachedLimit.from_dict(found)
 
 
 def notes_path(output: str | os.PathLike[str]) -> Path:
@@ -200,8 +207,7 @@ def _check(notes: RunNotes, shown: str) -> None:
     ends = notes.range if isinstance(notes.range, list) else [0, 1]
     if len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
         wrong.append("range")
-    looked = (notes.stopping or {}).get("looked", [])
-    if not isinstance(looked, list) or not all(type(n) is int for n in looked):
+    if notes.stopping is not None and "stopping" not in wrong and not _as_written(notes.stopping):
         wrong.append("stopping")
     if wrong:
         raise SourceError(
@@ -210,6 +216,13 @@ def _check(notes: RunNotes, shown: str) -> None:
             need="the file as it was written",
             hint=_HINT,
         )
+
+
+def _as_written(stopping: Mapping[str, Any]) -> bool:
+    """Whether the looks and the limit of a run that stopped are what a run writes."""
+    looked, ended = stopping.get("looked", []), stopping.get("ended")
+    said = isinstance(ended, dict) and isinstance(ended.get("said"), str) and {*ReachedLimit.names()} <= ended.keys()
+    return isinstance(looked, list) and all(type(n) is int for n in looked) and (ended is None or said)
 
 
 _HINT = "remove the notes to use the rows as those of any other run"

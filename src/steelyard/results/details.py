@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import NOT_SET, ResultPart, json_name
 from steelyard.results.learning_curve import CurveGap
+from steelyard.results.stopping import EarlyStopping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,7 @@ class AnswerRate(ResultPart):
 class VerdictDetails(ComparisonDetails):
     """Of a verdict, besides what its comparison has: how it stopped, the rates of other answers, what its bounds rest on."""
 
-    stopping: Mapping[str, Any] | None = None  # by the rule: its looks and its plan, as the notes of a run have them
+    stopping: EarlyStopping | None = None
     rates: tuple[AnswerRate, ...] | None = None
     smallest_p: float | None = None
     standard_error: float | None = NOT_SET

@@ -10,6 +10,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, ResultWithAnswer, answer_field
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Measurement
+from steelyard.results.stopping import EarlyStopping, ReachedLimit, StoppedSuite, WidthStopping
 from steelyard.results.verdict import EXIT, Suite, Verdict
 
 
@@ -48,8 +49,8 @@ class Evaluation(ResultWithAnswer):
     missing: str = "error"  # what was done with items that had no answer in the end
     conclusion: str = ""
     models: tuple[Answered, ...]
-    stopping: Mapping[str, Any] | None = None  # by the rule that ended it: its looks and what they came to
-    limit: Mapping[str, Any] | None = field(default=None, metadata=OMIT_DEFAULT)  # of calls or cost, if one ended the run
+    stopping: WidthStopping | StoppedSuite | EarlyStopping | None = None
+    limit: ReachedLimit | None = field(default=None, metadata=OMIT_DEFAULT)  # of calls or cost, if one ended the run
     verdict: Verdict | None = answer_field(default=None)
     candidates: Suite | None = answer_field(default=None)
     comparison: Comparison | None = answer_field(default=None)

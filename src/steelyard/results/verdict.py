@@ -12,6 +12,7 @@ from steelyard.results.comparison import ChangedItem, Difference, System, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval, Slice
 from steelyard.results.nights import FallenItem, NightPoint, SinceNight
+from steelyard.results.stopping import StoppedSuite
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
 ALPHA = 0.05
@@ -308,7 +309,7 @@ class Suite(Result):
     rows: tuple[SuiteRow, ...] = ()
     pooled: PooledSuite | None = field(default=None, metadata=OMIT_DEFAULT)
     nights: SuiteNights | None = field(default=None, metadata=OMIT_DEFAULT)
-    stopping: Mapping[str, Any] | None = field(default=None, metadata=OMIT_DEFAULT)  # of a suite that was run until it was decided
+    stopping: StoppedSuite | None = field(default=None, metadata=OMIT_DEFAULT)  # of a suite that was run until it was decided
     verdicts: tuple[Verdict, ...]
 
     @property

@@ -330,7 +330,7 @@ def test_the_same_outcomes_twice_are_one_run(url: str) -> None:
 
 def test_runs_that_stopped_early_or_differ_in_protocol_are_left_out(url: str) -> None:
     with open_history(url) as history:
-        history.append(night(0.8, details={"stopping": {"n": 3}}), time="2026-01-01")
+        history.append(night(0.8, details={"stopping": {"n_used": 3}}), time="2026-01-01")
         history.append(night(0.5), protocol={"prompt": "v2"}, time="2026-01-02")
         for i in range(5):
             history.append(night(0.79 + i / 100), time=f"2026-01-1{i}")

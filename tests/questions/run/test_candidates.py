@@ -81,7 +81,7 @@ def test_each_is_judged_as_if_it_were_alone_and_the_baseline_is_asked_once(tmp_p
     assert stopping is not None
     assert stopping["calls"] == sum(asked.counts.values())
     assert stopping["calls_baseline"] == asked.counts["base"]
-    assert (found.exit_code, found.candidates.verdict, stopping["named"]) == (1, "regression", ["worse"])
+    assert (found.exit_code, found.candidates.verdict, stopping["named"]) == (1, "regression", ("worse",))
     assert found.candidates.conclusion == "1 of 3 candidates is worse than base: worse."
     for place, side in enumerate(["baseline", "candidate1", "candidate2", "candidate3"]):
         rows = (tmp_path / f"out.{side}.jsonl").read_text().splitlines()

@@ -113,7 +113,7 @@ def test_one_task_that_dropped_is_named_and_ends_it(place: Path, model: Callable
     found = sy.run_suite(suite(), until="decided")
     assert found.verdict == "regression"
     assert found.stopping is not None
-    assert found.stopping["named"] == ["beta m"] or found.stopping["pooled"]["worse"]
+    assert found.stopping["named"] == ("beta m",) or found.stopping["pooled"]["worse"]
     every = sy.run_suite(suite(), until="decided", stop="all")
     assert every.verdict == "regression"
     assert [verdict.verdict for verdict in every.verdicts] == ["pass", "regression", "pass"]

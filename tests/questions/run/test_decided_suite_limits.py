@@ -45,7 +45,7 @@ def test_a_limit_does_not_undo_a_regression() -> None:
     found = sy.run_suite(suite, until="decided", stop="all", max_calls=96)
     assert found.stopping is not None
     assert found.stopping["limit"] is not None
-    assert found.stopping["named"] == ["b m"]
+    assert found.stopping["named"] == ("b m",)
     assert found.verdict == found.stopping["decision"] == "regression"
     assert found.exit_code == 1
     assert found.conclusion.startswith("Worse: b m. Ended after 96 of 1,200 calls")

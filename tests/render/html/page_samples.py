@@ -15,6 +15,7 @@ from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Acknowledged, Drift, DriftRun, PastRun, RunList
 from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
+from steelyard.results.stopping import EarlyStopping
 from steelyard.results.verdict import Recorded
 
 DIGITS = [str(files("steelyard") / "data" / name) for name in ("digits_naive_bayes.csv", "digits_logistic.csv")]
@@ -205,7 +206,9 @@ def samples() -> dict[str, Any]:
         "stopped": stopped,
         "suite": NIGHTLY,
         "recorded": Recorded(task="t", model="m", spec={}, metric="accuracy", scale="fraction", value=0.9, n=100, runs=1, file="t.yaml"),
-        "run": Evaluation(task="t", n=288, available=1797, repeats=1, models=(answered,), stopping=STOPPING, verdict=stopped),
+        "run": Evaluation(
+            task="t", n=288, available=1797, repeats=1, models=(answered,), stopping=EarlyStopping.of(STOPPING), verdict=stopped
+        ),
         "run of two": Evaluation(
             task="t",
             n=60,

@@ -24,9 +24,10 @@ from steelyard.infer.sequential.wavering import WaveringStrata
 from steelyard.items import Items, Labels
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
-from steelyard.results.base import Warnings
+from steelyard.results.base import NOT_SET, Warnings
 from steelyard.results.comparison import ChangedItem
 from steelyard.results.details import VerdictDetails
+from steelyard.results.stopping import EarlyStopping, ReachedLimit, ScoreOutside
 from steelyard.results.verdict import Needed, Verdict, one_sided_bounds
 
 FloatArray = npt.NDArray[np.float64]
@@ -446,7 +447,7 @@ def guard_series(
     unit: float,
     warnings: Warnings,
     *,
-    ended: Mapping[str, Any] | None = None,
+    ended: ReachedLimit | None = None,
 ) -> Verdict:
     """What a rule that has ended says, as a verdict of a guard and in its scale. `ended`: what ended the run before the rule could."""
     n = len(series.ids)
@@ -463,36 +464,9 @@ def guard_series(
             warnings.add(f"{beyond.words}: nothing can be decided by this rule, and the run ended")
     warnings.extend(stopped.warnings)
     verdict = ENDS[decision]
-    looks, settled = [dict(look) for look in rule.looks], rule.plan()
     # Stopped has the difference turned so that up is good, in the metric's own unit.
     scaled = [None if x is None else x * unit + 0.0 for x in (stopped.estimate, stopped.low, stopped.high)]
-    facts = {
-        "design": rule.name,
-        "decision": decision,
-        "looks": looks,
-        "looks_made": len(looks),
-        "alpha_spent": rule.alpha_spent,
-        "level_of_pass": rule.pass_level,
-        "n_used": n,
-        "n_available": plan.n_max,
-        "n_saved": plan.n_max - n,
-        "observed": float(turned.mean()) * unit,
-        "estimate": scaled[0],
-        "low": scaled[1],
-        "high": scaled[2],
-        "method": stopped.method,
-        "plan": plan.to_dict(),
-        "rule": settled,
-    }
-    if plan.right_or_wrong:
-        apart = series.candidate * (1 - series.reference) + (1 - series.candidate) * series.reference
-        facts["disagreement"] = series.mean(apart)  # with one answer on record, drawn at random
-    if plan.why:
-        facts["why"] = plan.why
-    if beyond is not None:
-        facts["outside"] = {"item": beyond.item, "score": beyond.score, "range": list(beyond.score_range), "said": beyond.words}
-    elif ended is not None:
-        facts["ended"] = dict(ended)
+    apart = series.candidate * (1 - series.reference) + (1 - series.candidate) * series.reference
     return verdict_of(
         guarded,
         guard,
@@ -511,13 +485,39 @@ def guard_series(
         changed_items=_changed_items(series, guard),
         claim=_claim(rule, plan),
         interval=one_sided_bounds(scaled[1], scaled[2], guard.alpha, rule.name),
-        details=VerdictDetails(stopping=facts),
+        details=VerdictDetails(
+            stopping=EarlyStopping(
+                design=rule.name,
+                decision=decision,
+                rule=rule.plan(),
+                looks=rule.looks,
+                looks_made=len(rule.looks),
+                alpha_spent=rule.alpha_spent,
+                level_of_pass=rule.pass_level,
+                n_used=n,
+                n_available=plan.n_max,
+                n_saved=plan.n_max - n,
+                observed=float(turned.mean()) * unit,
+                estimate=scaled[0],
+                low=scaled[1],
+                high=scaled[2],
+                method=stopped.method,
+                plan=plan.to_dict(),
+                # with one answer on record, drawn at random
+                disagreement=series.mean(apart) if plan.right_or_wrong else NOT_SET,
+                why=plan.why,
+                outside=None
+                if beyond is None
+                else ScoreOutside(item=beyond.item, score=beyond.score, range=beyond.score_range, said=beyond.words),
+                ended=ended if beyond is None else None,
+            )
+        ),
     )
 
 
-def _undecided(n: int, beyond: Outside | None, ended: Mapping[str, Any] | None, plan: StoppingPlan) -> str:
+def _undecided(n: int, beyond: Outside | None, ended: ReachedLimit | None, plan: StoppingPlan) -> str:
     if beyond is None and ended is not None:
-        return str(ended["said"])
+        return ended.said
     if beyond is None and plan.strata is not None and n < plan.n_max:
         return f"all {plan.strata.wavering:,} unstable items were asked before a boundary was reached, and the others alone cannot decide"
     if beyond is None:

@@ -14,6 +14,7 @@ from steelyard.results.base import NOT_SET, Warnings
 from steelyard.results.comparison import Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.measurement import Interval
+from steelyard.results.stopping import EarlyStopping
 from steelyard.results.verdict import WORSE, WORSENING, JudgedSystem, SliceFamily, Verdict
 
 NAMED = 3  # slices in a sentence
@@ -188,9 +189,9 @@ def _conclude_relative(v: Verdict, ratio: Difference, p: str) -> str:
     return f"{gap}: {wanted} of it is shown." if v.verdict == "pass" else f"{gap}: {wanted} of it is not shown."
 
 
-def _conclude_stopped(v: Verdict, facts: Mapping[str, Any]) -> str:
+def _conclude_stopped(v: Verdict, stopped: EarlyStopping) -> str:
     """One sentence on a run that stopped: where, what that decides, and at which level."""
-    used, there = facts["n_used"], facts["n_available"]
+    used, there = stopped.n_used, stopped.n_available
     where = f"after {used:,} of {there:,} items" if used < there else f"after all {there:,} items"
     d, low, high = v.difference.estimate, v.difference.lower, v.difference.upper
     size = "" if d is None else f"; the difference is estimated at {d:+.4g}"
@@ -199,16 +200,16 @@ def _conclude_stopped(v: Verdict, facts: Mapping[str, Any]) -> str:
     if v.verdict == "regression":
         return f"worse, decided {where}{size}{between}{_real_but_small(v)}"
     if v.verdict == "pass":
-        ruled_out = f"a {WORSENING[v.higher_is_better]} of {v.theta:g} is ruled out at level {facts['level_of_pass']:g}"
-        return f"{ruled_out}{_shown(facts)}, decided {where}{size}{between}."
-    if (ended := facts.get("outside") or facts.get("ended")) is not None:  # a score beyond the range of its rule, or a limit
-        return f"not decided {where}: {ended['said']}{size}."
+        ruled_out = f"a {WORSENING[v.higher_is_better]} of {v.theta:g} is ruled out at level {stopped.level_of_pass:g}"
+        return f"{ruled_out}{_shown(stopped)}, decided {where}{size}{between}."
+    if (ended := stopped.outside or stopped.ended) is not None:  # a score beyond the range of its rule, or a limit
+        return f"not decided {where}: {ended.said}{size}."
     return f"not decided {where} (counts as inconclusive, not as a pass){size}{between}."
 
 
-def _shown(facts: Mapping[str, Any]) -> str:
+def _shown(stopped: EarlyStopping) -> str:
     """The likelihood ratio of a pass, where the rule has one and it was reached."""
-    last = facts["looks"][-1] if facts["looks"] else {}
+    last = stopped.looks[-1] if stopped.looks else {}
     if last.get("lambda") is None or last["lambda"] < last["needed"]:
         return ""
     return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"
@@ -258,11 +259,11 @@ def _sign(v: Verdict, rule: GuardRule) -> str:
 
 def _stopping_keys(v: Verdict) -> dict[str, Any]:
     """How a run stopped, where its plan names the rule. Runs of 0.1.0 have the name of their test alone."""
-    facts = v.details.stopping
-    if facts is None or facts["plan"].get("stopping") is None:
+    stopped = v.details.stopping
+    if stopped is None or stopped.plan.get("stopping") is None:
         return {}
-    settled, ends = facts["rule"], facts["rule"].get("range")
-    keys = {"stopping": settled["rule"], "step": facts["plan"]["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
-    answers, strata = facts["plan"].get("answers", 1), facts["plan"].get("strata")
+    plan, settled, ends = stopped.plan, stopped.rule, stopped.rule.get("range")
+    keys = {"stopping": settled["rule"], "step": plan["every"], "range": None if ends is None else [f"{end:g}" for end in ends]}
+    answers, strata = plan.get("answers", 1), plan.get("strata")
     keys |= {"answers": answers if answers > 1 else None, "strata": None if strata is None else f"{strata['factor']:g}"}
     return {**keys, "spending": settled.get("spending"), "kappa": settled.get("kappa")}

@@ -88,7 +88,8 @@ def _reference_z(pairs: Pairs, values: FloatArray) -> tuple[float, ...] | None:
 
 def stopped_early(verdict: Verdict) -> bool:
     """Whether a rule ended the run before all items were asked. When it does depends on what it saw, so its difference is not pooled."""
-    return bool((verdict.details.stopping or {}).get("n_saved", 0) > 0)
+    stopping = verdict.details.stopping
+    return stopping is not None and stopping.n_saved > 0
 
 
 def judge_verdicts(

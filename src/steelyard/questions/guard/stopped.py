@@ -42,7 +42,7 @@ def guard_stopped(
     stopping = dict(notes.stopping or {})
     if "plan" not in stopping and "ended" in stopping:
         raise UsageError(
-            f"This run is not complete ({notes.n:,} of {notes.available:,} items): {stopping['ended']['said']}; it cannot be checked.",
+            f"This run is not complete ({notes.n:,} of {notes.available:,} items): {notes.ended}; it cannot be checked.",
             got=f"a run that was ended after {notes.n:,} of {notes.available:,} items",
             need="a complete run",
             hint="the command that made it, with a higher limit, continues it",
@@ -95,7 +95,7 @@ def guard_stopped(
     followed = replay(series, plan, stopping["looked"], rule.sign, last=bool(stopping.get("last")))
     refuse_other_looks(followed, stopping)
     guarded = replace(guarded, entry=entry, scale=scale, items=len(recorded.keys))
-    return guard_series(followed, series, plan, guarded, rule, unit, warnings, ended=stopping.get("ended"))
+    return guard_series(followed, series, plan, guarded, rule, unit, warnings, ended=notes.limit)
 
 
 def _as_planned(rule: GuardRule, plan: StoppingPlan, unit: float, asked: Mapping[str, Any]) -> GuardRule:

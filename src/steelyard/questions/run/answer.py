@@ -35,6 +35,7 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import Comparison
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.measurement import Interval, Measurement, Row
+from steelyard.results.stopping import EarlyStopping, WidthStopping
 from steelyard.results.verdict import Verdict
 from steelyard.tally.design import unknown_worst, worst_score
 from steelyard.version import __version__
@@ -107,7 +108,7 @@ def answered(
         repeats=session.options.repeats,
         models=models,
         stopping=_stopping(session, verdict) if together is None else together.stopping,
-        limit=None if session.limit is None else session.limit.to_dict(),
+        limit=session.limit,
         verdict=verdict,
         candidates=together,
         comparison=comparison,
@@ -347,8 +348,7 @@ def _stopped(session: RunSession, place: int, spec: Mapping[str, Any]) -> Verdic
         return None
     warnings = Warnings(baseline.warnings)
     warnings.extend(_without_answers(session, sorted({0, place})))
-    ended = None if limit is None else limit.to_dict()
-    found = guard_series(watch.rule, seen, watch.plan, guarded, baseline.rule, baseline.unit, warnings, ended=ended)
+    found = guard_series(watch.rule, seen, watch.plan, guarded, baseline.rule, baseline.unit, warnings, ended=limit)
     verdict = concluded(found, baseline.rule, warnings)
     return verdict if len(session.models) == 1 else replace(verdict, reference=replace(verdict.reference, name=session.names[0]))
 
@@ -387,7 +387,7 @@ def _unfinished(session: RunSession, baseline: Baseline, read: Source, spec: Map
         available=len(session.prepared.cases),
         value=found_now.estimate,
         flips=session.prepared.scorer.right_or_wrong and session.options.repeats == 1 and baseline.one_answer,
-        ended=session.limit.to_dict(),
+        ended=session.limit,
     )
     return concluded(found, baseline.rule, baseline.warnings)
 
@@ -396,15 +396,19 @@ def _guarded(session: RunSession, baseline: Baseline, model: str, spec: Mapping[
     return Guarded(entry=baseline.entry, task=session.prepared.task.name, model=model, spec=spec, scale=baseline.scale)
 
 
-def _stopping(session: RunSession, verdict: Verdict | None) -> Mapping[str, Any] | None:
+def _stopping(session: RunSession, verdict: Verdict | None) -> EarlyStopping | WidthStopping | None:
     if isinstance(session.watch, UntilNarrow):
-        used, there = session.items, len(session.prepared.cases)
-        return {
-            **session.watch.facts(),
-            "decision": "narrow enough" if session.decided else ENDED if session.limit is not None else "exhausted",
-            "n_used": used,
-            "n_saved": there - used,
-        }
+        low, high = session.watch.interval
+        return WidthStopping(
+            design="betting confidence sequence",
+            width=session.watch.width,
+            low=low,
+            high=high,
+            looks_made=len(session.watch.looked),
+            decision="narrow enough" if session.decided else ENDED if session.limit is not None else "exhausted",
+            n_used=session.items,
+            n_saved=len(session.prepared.cases) - session.items,
+        )
     return None if verdict is None else verdict.details.stopping
 
 
@@ -412,7 +416,7 @@ def _conclusion(session: RunSession, verdict: Verdict | None) -> str:
     used, there = session.items, len(session.prepared.cases)
     if session.limit is not None:
         more = " The same command with a higher limit continues from there." if session.output is not None and session.goes_on else ""
-        return f"Asked {used:,} of {there:,} items, not all: {session.limit.words}.{more}"
+        return f"Asked {used:,} of {there:,} items, not all: {session.limit.said}.{more}"
     if isinstance(session.watch, UntilNarrow):
         unjudged = "" if session.baseline is None else " No verdict: a run until a width only measures."
         if session.decided:

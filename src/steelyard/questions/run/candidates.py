@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steelyard.questions.run.session import UntilDecided
 from steelyard.results import signature
+from steelyard.results.stopping import StoppedSuite, StoppedTask
 from steelyard.results.verdict import WORSENING, Suite, SuiteRow, Verdict
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def calls_of(session: RunSession) -> CallsMade:
         used=sum(session.counted) * repeats,
         available=len(session.prepared.cases) * repeats * len(session.models),
         of_baseline=session.counted[0] * repeats,
-        limit=None if session.limit is None else session.limit.words,
+        limit=None if session.limit is None else session.limit.said,
     )
 
 
@@ -66,18 +67,18 @@ def judged_together(session: RunSession, verdicts: Sequence[Verdict | None]) -> 
         rows=tuple(_row(each, baseline.shared) for each in found),
         name=session.prepared.task.name,
         conclusion=_conclusion(found, outcome, session.names[0], calls),
-        stopping={
-            "rule": {"rule": "candidates", "alpha": baseline.shared, "alpha_each": baseline.rule.alpha, "baseline": session.names[0]},
-            "decision": outcome,
-            "named": named,
-            "pooled": None,
-            "calls": calls.used,
-            "calls_available": calls.available,
-            "calls_saved": calls.saved,
-            "calls_baseline": calls.of_baseline,
-            "limit": None if session.limit is None else session.limit.to_dict(),
-            "tasks": [_facts(session, place) for place in range(1, len(session.models))],
-        },
+        stopping=StoppedSuite(
+            rule={"rule": "candidates", "alpha": baseline.shared, "alpha_each": baseline.rule.alpha, "baseline": session.names[0]},
+            decision=outcome,
+            named=tuple(named),
+            pooled=None,
+            calls=calls.used,
+            calls_available=calls.available,
+            calls_saved=calls.saved,
+            calls_baseline=calls.of_baseline,
+            limit=session.limit,
+            tasks=tuple(_stopped(session, place) for place in range(1, len(session.models))),
+        ),
         signature=signature.write({"n": len(found), "correction": CORRECTION, "alpha": baseline.shared}),
     )
 
@@ -99,20 +100,10 @@ def _row(verdict: Verdict, alpha: float) -> SuiteRow:
     )
 
 
-def _facts(session: RunSession, place: int) -> Mapping[str, Any]:
+def _stopped(session: RunSession, place: int) -> StoppedTask:
     watch = session.watch_of(place)
     assert isinstance(watch, UntilDecided)
-    looks = watch.rule.looks
-    last: Mapping[str, Any] = looks[-1] if looks else {}
-    return {
-        "task": session.names[place],
-        "n": session.counted[place],
-        "available": len(session.prepared.cases),
-        "alpha": watch.plan.alpha,
-        "lambda": last.get("lambda"),
-        "needed": last.get("needed"),
-        "decision": watch.rule.decision,
-    }
+    return watch.stopped(session.names[place], session.counted[place], len(session.prepared.cases))
 
 
 def _not_seen(session: RunSession, place: int) -> Verdict:
@@ -132,7 +123,7 @@ def _not_seen(session: RunSession, place: int) -> Verdict:
         beta=rule.beta,
         theta=rule.theta,
         spec={},
-        conclusion=f"not decided: {session.limit.words}.",
+        conclusion=f"not decided: {session.limit.said}.",
     )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from steelyard.errors import UsageError
-from steelyard.estimate.guard.sequential import OUTSIDE
 from steelyard.estimate.guard.suite_file import about_check
 from steelyard.evaluate.asking.asking import Watcher
 from steelyard.infer.sequential.el_sprt import EmpiricalLikelihoodSprt
@@ -19,20 +18,20 @@ from steelyard.infer.sequential.profile_mcnemar import ProfileMcNemar
 from steelyard.infer.sequential.suite_stopping import SuiteStopping, SuiteTask, task_alpha
 from steelyard.options.option import number, whole
 from steelyard.options.run import EVERY, MAX_ERROR_RATE, MISSING, REPEATS, STOP, UNMATCHED, settle_run
-from steelyard.questions.run.limits import Budget, ReachedLimit
+from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.run import say_before, steps_of
 from steelyard.questions.run.session import RunSession, UntilDecided
 from steelyard.questions.run.task import read_task
 from steelyard.reference.config import TIERS
 from steelyard.results import signature
 from steelyard.results.evaluation import DryRun, Evaluation
+from steelyard.results.stopping import PooledRatio, ReachedLimit, StoppedSuite, SuiteLook
 from steelyard.results.verdict import WORSENING, Suite, SuiteRow, Verdict
 
 OF_RULE = ("spec", "theta", "margin", "alpha", "beta", "scale", "missing", "unmatched")
 OF_RESULTS = ("by", "critical_slices", "recovery", "sigma", "num_samples", "target")  # what `check` knows, and no task file says
 OF_MODEL = ("base_url", "api", "key_env", "batch", "timeout")
 SEQUENTIAL = "sequential"  # the correction of such a suite: alpha is shared beforehand
-OF_LOOK = ("task", "n", "lambda", "decision", "pooled", "pooled_needed")
 
 
 class AskedCheck(Protocol):
@@ -118,7 +117,7 @@ class SuiteSession:
             if not task.session.over:
                 continue
             if task.session.limit is not None:
-                self.limit = replace(task.session.limit, said=f"{task.session.limit.words} of {task.name}")
+                self.limit = replace(task.session.limit, said=f"{task.session.limit.said} of {task.name}")
                 return
             if task.watch.rule.decision == "continue":  # a score outside its range: its rule can decide nothing any more
                 self.rule.end(place)
@@ -145,7 +144,7 @@ class SuiteSession:
         last = task.session.prepared.cases[task.session.items - 1].id
         if self.limit is not None:
             return ReachedLimit(
-                limit="suite", most=self.limit.most, used=self.limit.used, item=last, said=f"in the suite {self.limit.words}"
+                limit="suite", most=self.limit.most, used=self.limit.used, item=last, said=f"in the suite {self.limit.said}"
             )
         return ReachedLimit(limit="suite", most=0, used=0, item=last, said=f"the suite was decided first, by {self.decided_by}")
 
@@ -343,18 +342,20 @@ def _answer(suite: SuiteSession) -> Suite:
     outcome = {"regression": "regression", "pass": "pass"}.get(decision, "inconclusive")
     used, there = (sum(each) for each in zip(*((task.calls, _all(task)) for task in suite.tasks), strict=True))
     pooled = next((look for look in reversed(rule.looks) if look["pooled"] is not None), None)
-    stopping = {
-        "rule": rule.plan(),
-        "decision": decision,
-        "named": [suite.tasks[place].name for place in rule.named],
-        "pooled": None if pooled is None else {"lambda": pooled["pooled"], "needed": pooled["pooled_needed"], "worse": rule.pooled_worse},
-        "calls": used,
-        "calls_available": there,
-        "calls_saved": there - used,
-        "limit": None if suite.limit is None else suite.limit.to_dict(),
-        "tasks": [_task_facts(task) for task in suite.tasks],
-        "looks": [{name: look[name] for name in OF_LOOK} for look in rule.looks],
-    }
+    stopping = StoppedSuite(
+        rule=rule.plan(),
+        decision=decision,
+        named=tuple(suite.tasks[place].name for place in rule.named),
+        pooled=None
+        if pooled is None
+        else PooledRatio(log_likelihood_ratio=pooled["pooled"], needed=pooled["pooled_needed"], worse=rule.pooled_worse),
+        calls=used,
+        calls_available=there,
+        calls_saved=there - used,
+        limit=suite.limit,
+        tasks=tuple(task.watch.stopped(task.name, task.session.items, len(task.session.prepared.cases)) for task in suite.tasks),
+        looks=tuple(SuiteLook.from_dict(look) for look in rule.looks),
+    )
     rows = [
         SuiteRow(
             task=verdict.task,
@@ -388,27 +389,13 @@ def _all(task: TaskUnderWay) -> int:
     return len(task.session.prepared.cases) * task.session.options.repeats
 
 
-def _task_facts(task: TaskUnderWay) -> dict[str, Any]:
-    looks = task.watch.rule.looks
-    last: Mapping[str, Any] = looks[-1] if looks else {}
-    return {
-        "task": task.name,
-        "n": task.session.items,
-        "available": len(task.session.prepared.cases),
-        "alpha": task.watch.plan.alpha,
-        "lambda": last.get("lambda"),
-        "needed": last.get("needed"),
-        "decision": task.watch.rule.decision if task.watch.outside is None else OUTSIDE,
-    }
-
-
 def _verdict(task: TaskUnderWay, suite: SuiteSession) -> Verdict:
     found = task.found.verdict if task.found is not None else None
     if found is not None:
         return _tiered(found, task)
     baseline, plan = task.session.baseline, task.watch.plan
     assert baseline is not None
-    why = suite.limit.words if suite.limit is not None else f"the suite was decided first, by {suite.decided_by}"
+    why = suite.limit.said if suite.limit is not None else f"the suite was decided first, by {suite.decided_by}"
     return _tiered(
         Verdict(
             verdict="inconclusive",
@@ -433,20 +420,20 @@ def _tiered(verdict: Verdict, task: TaskUnderWay) -> Verdict:
     return replace(verdict, tier=task.guard.tier)
 
 
-def _conclusion(suite: SuiteSession, outcome: str, facts: Mapping[str, Any]) -> str:
-    used, there = facts["calls"], facts["calls_available"]
+def _conclusion(suite: SuiteSession, outcome: str, stopped: StoppedSuite) -> str:
+    used, there = stopped.calls, stopped.calls_available
     calls = f"{used:,} of {there:,} calls" + (f", {there - used:,} saved" if there > used else "")
     many = len(suite.tasks)
     if outcome == "regression":
-        named = facts["named"]
+        named = stopped.named
         shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
         how = f"Worse: {shown}." if named else "Worse together: some task dropped, but no single task can be named."
         if suite.limit is None:
             return f"{how} Decided after {calls}."
         still = sum(task.watch.rule.decision == "continue" for task in suite.tasks)
-        return f"{how} Ended after {calls}: {suite.limit.words}. Left open: {still:,} of {many:,} tasks."
+        return f"{how} Ended after {calls}: {suite.limit.said}. Left open: {still:,} of {many:,} tasks."
     if suite.limit is not None:
-        return f"Not decided after {calls}: {suite.limit.words}."
+        return f"Not decided after {calls}: {suite.limit.said}."
     if outcome == "pass":
         ways = {WORSENING[each.rule.higher_is_better] for task in suite.tasks if (each := task.session.baseline) is not None}
         worse = ways.pop() if len(ways) == 1 else "loss"

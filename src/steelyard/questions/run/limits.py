@@ -9,31 +9,7 @@ from typing import Any
 from steelyard.errors import DataError, UsageError
 from steelyard.evaluate.asking.summary import PER
 from steelyard.options.run import Price
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReachedLimit:
-    """The limit that ended a run, and the last item it asked."""
-
-    limit: str  # "calls" or "cost"
-    most: float
-    used: float
-    item: str | None
-    said: str = ""  # instead of its own words
-
-    @property
-    def words(self) -> str:
-        """What to say of it."""
-        if self.said:
-            return self.said
-        which = f"limit of {self.most:,} call{'' if self.most == 1 else 's'}" if self.limit == "calls" else f"cost limit of {self.most:g}"
-        if self.item is None:
-            return f"the {which} was reached before the first item"
-        spent = "" if self.limit == "calls" else f" ({self.used:.4g} at the given prices)"
-        return f"the {which} was reached at item {self.item!r}{spent}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"limit": self.limit, "most": self.most, "used": self.used, "item": self.item, "said": self.words}
+from steelyard.results.stopping import ReachedLimit
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,9 +59,11 @@ class Budget:
         """The limit that ends the run after this item."""
         if self.spent:
             assert self.max_cost is not None
-            return ReachedLimit(limit="cost", most=self.max_cost, used=self.cost, item=item)
+            said = _reached(f"cost limit of {self.max_cost:g}", item, f" ({self.cost:.4g} at the given prices)")
+            return ReachedLimit(limit="cost", most=self.max_cost, used=self.cost, item=item, said=said)
         assert self.max_calls is not None
-        return ReachedLimit(limit="calls", most=self.max_calls, used=self.calls, item=item)
+        said = _reached(f"limit of {self.max_calls:,} call{'' if self.max_calls == 1 else 's'}", item, "")
+        return ReachedLimit(limit="calls", most=self.max_calls, used=self.calls, item=item, said=said)
 
     def refuse_less_than(self, calls: int) -> None:
         """A limit that does not allow a single item is a mistake, found before the first question."""
@@ -95,3 +73,7 @@ class Budget:
                 got=f"max_calls={self.max_calls}",
                 need=f"at least {calls}: every model is asked every item as often as repeats says",
             )
+
+
+def _reached(which: str, item: str | None, spent: str) -> str:
+    return f"the {which} was reached before the first item" if item is None else f"the {which} was reached at item {item!r}{spent}"

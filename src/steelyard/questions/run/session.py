@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from steelyard.errors import DataError
-from steelyard.estimate.guard.sequential import Outside, PairedSeries, StoppingPlan, outside_of
+from steelyard.estimate.guard.sequential import OUTSIDE, Outside, PairedSeries, StoppingPlan, outside_of
 from steelyard.evaluate.asking.asking import AskingState, Watcher, ask_all, interleaved
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model, Scored
 from steelyard.evaluate.asking.deadline import Calls, TooSlow
@@ -25,9 +25,10 @@ from steelyard.infer.sequential.confidence_sequence import ConfidenceSequence
 from steelyard.infer.sequential.wavering import WaveringStrata
 from steelyard.options.run import RunOptions
 from steelyard.questions.run.baseline import Baseline
-from steelyard.questions.run.limits import Budget, ReachedLimit
+from steelyard.questions.run.limits import Budget
 from steelyard.questions.run.task import Prepared
 from steelyard.reference.run_notes import journal_path
+from steelyard.results.stopping import ReachedLimit, StoppedTask
 from steelyard.tally.design import worst_score
 
 WEIGHT = "weight"  # the column of rows whose items were not all asked alike
@@ -86,6 +87,19 @@ class UntilDecided:
         """How often the item is asked, relative to the mean of the pool."""
         return 1.0 if self.plan.strata is None else self.plan.strata.factors[case.id in self._wavering]
 
+    def stopped(self, task: str, n: int, available: int) -> StoppedTask:
+        """How far it got, for the suite that it is part of."""
+        last: Mapping[str, Any] = self.rule.looks[-1] if self.rule.looks else {}
+        return StoppedTask(
+            task=task,
+            n=n,
+            available=available,
+            alpha=self.plan.alpha,
+            log_likelihood_ratio=last.get("lambda"),
+            needed=last.get("needed"),
+            decision=self.rule.decision if self.outside is None else OUTSIDE,
+        )
+
     def enough(self, *, last: bool) -> bool:
         if self.outside is not None:  # at once: the rule can decide nothing any more, and the item must be among the rows
             self.looked.append(len(self._ids))
@@ -143,11 +157,6 @@ class UntilNarrow:
     @property
     def unlooked(self) -> int:
         return len(self._scores) - (self.looked[-1] if self.looked else 0)
-
-    def facts(self) -> Mapping[str, Any]:
-        """What to say of it."""
-        low, high = self.interval
-        return {"design": "betting confidence sequence", "width": self.width, "low": low, "high": high, "looks_made": len(self.looked)}
 
 
 AHEAD = 64  # asks begun per thread before the first is handed out, where no early end could waste them: retries hold nobody up
@@ -218,7 +227,7 @@ class RunSession:
     @property
     def goes_on(self) -> bool:
         """Whether the same command continues from the journal: a limit of calls or cost ended the run, or its suite."""
-        return self.kept or (self.limit is not None and not self.limit.said)
+        return self.kept or (self.limit is not None and self.limit.limit != "suite")
 
     @property
     def worst(self) -> float:

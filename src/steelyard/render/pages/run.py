@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.render.page import ALL, NOTHING, CodeLines, Fact, FactList, Page, PageBlock, PageExtras, Section, builder_of, filled
-from steelyard.render.pages.verdict import path_section
 from steelyard.results.evaluation import Answered, DryRun, Evaluation
 
 BAD = {
@@ -30,7 +29,6 @@ def evaluation_page(e: Evaluation, extra: PageExtras) -> Page:
     several = len(e.models) > 1
     about = f"{e.task}, {_names([model.name for model in e.models])}"
     before = [builder_of(type(each).__name__)(each, NOTHING if i else extra) for i, each in enumerate(answers)]
-    path = path_section(e.stopping, judged=False) if answers and e.judged is None and e.stopping is not None else None
     blocks: list[PageBlock] = []
     for model in e.models:
         found = run_facts(e, model)
@@ -39,7 +37,7 @@ def evaluation_page(e: Evaluation, extra: PageExtras) -> Page:
         word="run",
         about=about,
         lead=e.conclusion,
-        sections=filled(path, Section(title="The run", blocks=blocks)),
+        sections=filled(Section(title="The run", blocks=blocks)),
         warnings=e.warnings,
         methods=[("models", about)] if several and answers else [],
         signature=e.signature if not before or not before[0].signature else "",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from steelyard.render.digits import NONE, p_text, percent
 from steelyard.render.page import (
@@ -47,6 +46,7 @@ from steelyard.render.pages.verdict import (
 )
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
+from steelyard.results.stopping import StoppedSuite, StoppedTask
 from steelyard.results.verdict import Suite, SuiteRow, Verdict
 
 ORDER = ("regression", "inconclusive", "changed", "unconfirmed", "waived", "advisory", "pass")  # the worst first
@@ -100,14 +100,8 @@ def legend(s: Suite) -> str:
     """What the columns mean."""
     levels = {v.alpha for v in s.verdicts} or {s.alpha}
     bound = f"one-sided {percent(1 - levels.pop())} lower bound" if len(levels) == 1 else "one-sided lower bound at 1 - alpha of each check"
-    over = "the candidates" if s.stopping is not None and _baseline(s.stopping) else "the suite"
+    over = "the candidates" if s.stopping is not None and s.stopping.baseline else "the suite"
     return f"difference: positive is better, [{bound}]; p corrected over {over} ({s.correction})"
-
-
-def _baseline(facts: Mapping[str, Any]) -> str | None:
-    """The baseline of several candidates that were judged together."""
-    found: str | None = facts["rule"].get("baseline")
-    return found
 
 
 def pooled_text(s: Suite) -> list[str]:
@@ -134,28 +128,28 @@ def pooled_text(s: Suite) -> list[str]:
     return [said]
 
 
-def _stopped_text(facts: Mapping[str, Any]) -> list[str]:
+def _stopped_text(stopped: StoppedSuite) -> list[str]:
     """How far a suite went that stopped when it was decided: calls, every task's likelihood ratio, and that of all together."""
-    how = "the most suspicious task first" if _baseline(facts) is None else f"{facts['calls_baseline']:,} of them of the baseline"
-    said = [f"calls: {facts['calls']:,} of {facts['calls_available']:,} ({facts['calls_saved']:,} saved), {how}"]
-    said += [f"{task['task']}: {_likelihood(task)}" for task in facts["tasks"]]
-    if (pooled := facts.get("pooled")) is not None:
-        word = "some task dropped" if pooled["worse"] else "no drop shown before a task was named" if facts["named"] else "no drop shown"
-        said.append(
-            f"all tasks together: {word} (log likelihood ratio {pooled['lambda']:.2f}; {pooled['needed']:.2f} or less shows that some "
-            "task dropped)"
+    how = "the most suspicious task first" if stopped.baseline is None else f"{stopped.calls_baseline:,} of them of the baseline"
+    lines = [f"calls: {stopped.calls:,} of {stopped.calls_available:,} ({stopped.calls_saved:,} saved), {how}"]
+    lines += [f"{task.task}: {_likelihood(task)}" for task in stopped.tasks]
+    if (pooled := stopped.pooled) is not None:
+        word = "some task dropped" if pooled.worse else "no drop shown before a task was named" if stopped.named else "no drop shown"
+        lines.append(
+            f"all tasks together: {word} (log likelihood ratio {pooled.log_likelihood_ratio:.2f}; {pooled.needed:.2f} or less shows that "
+            "some task dropped)"
         )
-    return said
+    return lines
 
 
-def _likelihood(task: Mapping[str, Any]) -> str:
-    if not task["n"]:
-        return f"not asked ({task['available']:,} items)"
+def _likelihood(task: StoppedTask) -> str:
+    if not task.n:
+        return f"not asked ({task.available:,} items)"
     words = {"continue": "left open", "exhausted": "out of items", "outside": "ended by a score outside its range"}
-    said = f"{words.get(task['decision'], task['decision'])} after {task['n']:,} of {task['available']:,} items"
-    if task.get("lambda") is None or task.get("needed") is None:
-        return said
-    return f"{said} (log likelihood ratio {task['lambda']:.2f}, a pass needs {task['needed']:.2f}; alpha {task['alpha']:.3g})"
+    ended = f"{words.get(task.decision, task.decision)} after {task.n:,} of {task.available:,} items"
+    if task.log_likelihood_ratio is None or task.needed is None:
+        return ended
+    return f"{ended} (log likelihood ratio {task.log_likelihood_ratio:.2f}, a pass needs {task.needed:.2f}; alpha {task.alpha:.3g})"
 
 
 def grouped_warnings(found: Sequence[GuardLine]) -> list[str]:
@@ -190,7 +184,7 @@ def waived(found: Sequence[GuardLine]) -> list[tuple[GuardLine, str]]:
 def suite_page(s: Suite, _: object) -> Page:
     """A suite: its table of verdicts, the waivers, and the report of each guard that did not simply pass."""
     found = guards(s)
-    noun = "candidate" if s.stopping is not None and _baseline(s.stopping) else "guard"
+    noun = "candidate" if s.stopping is not None and s.stopping.baseline else "guard"
     about = f"{'suite' if noun == 'guard' else 'candidates'}{f' {s.name}' if s.name else ''}, {tally(found, noun)}"
     drawing = suite_forest(s)
     every = capped("Guards, the worst first", ["verdict", "guard", *FIGURES], _every(found, s), numbers=range(2, 8), seen=(HTML,))

@@ -39,6 +39,8 @@ from steelyard.render.page import (
 from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed_cells, flip_table, item_tables, lost_ids
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
+from steelyard.results.base import NOT_SET
+from steelyard.results.stopping import EarlyStopping
 from steelyard.results.verdict import WORSENING, Needed, Recorded, SuiteRow, Verdict, Waiver
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None =
         sections=filled(
             _difference(v),
             slices_section(v),
-            path_section(v.details.get("stopping")),
+            path_section(v.details.stopping),
             Section(
                 title="The numbers", blocks=[FactList(caption="Scores and rule", groups=facts(v)), Notes(pairs=notes(v), seen=WRITTEN)]
             ),
@@ -278,23 +280,22 @@ def worse_slices(v: Verdict) -> list[str]:
 # ---- the path of a run that could stop -------------------------------------------------------------------------------
 
 
-def path_plane(stopping: Mapping[str, Any], *, judged: bool = True) -> Plane | None:
-    """The statistic look by look between its boundaries; `judged`: the upper one calls a regression, the lower one a pass."""
-    looks = [look for look in stopping.get("looks") or () if look.get("statistic") is not None]
+def path_plane(stopping: EarlyStopping) -> Plane | None:
+    """The statistic look by look between its boundaries: the upper one calls a regression, the lower one a pass."""
+    looks = [look for look in stopping.looks or () if look.get("statistic") is not None]
     if not looks:
         return None
-    if judged and all(look.get("lambda") == -look["statistic"] for look in looks):
+    if all(look.get("lambda") == -look["statistic"] for look in looks):
         return _lambda_plane(looks)
     from steelyard.render.pictures.plane import Line, plane_of
 
-    ends = (" (reached: regression)", " (reached: pass)") if judged else ("", "")
-    named = (("upper", f"upper boundary{ends[0]}", "goal"), ("lower", f"lower boundary{ends[1]}", "other"))
+    named = (("upper", "upper boundary (reached: regression)", "goal"), ("lower", "lower boundary (reached: pass)", "other"))
     lines = [Line(name="statistic at each look", places=[(look["n"], look["statistic"]) for look in looks], dots=True)]
     for key, name, sort in named:
         places = [(look["n"], look[key]) for look in looks if look.get(key) is not None]
         if places:
             lines.append(Line(name=name, places=places, sort=sort, dots=True))
-    return plane_of("The path of the run", "items asked", f"statistic ({stopping.get('design', 'sequential test')})", lines, zero=True)
+    return plane_of("The path of the run", "items asked", f"statistic ({stopping.design or 'sequential test'})", lines, zero=True)
 
 
 def _lambda_plane(looks: Sequence[Mapping[str, Any]]) -> Plane:
@@ -309,16 +310,16 @@ def _lambda_plane(looks: Sequence[Mapping[str, Any]]) -> Plane:
     return plane_of("The path of the run", "items asked", "Lambda, the evidence against a drop of theta", lines, zero=True)
 
 
-def path_section(stopping: Mapping[str, Any] | None, *, judged: bool = True) -> Section | None:
+def path_section(stopping: EarlyStopping | None) -> Section | None:
     """The way to a decision, and the looks behind it."""
-    drawing = None if stopping is None else path_plane(stopping, judged=judged)
+    drawing = None if stopping is None else path_plane(stopping)
     if stopping is None or drawing is None:
         return None
     keys = ("n", "statistic", "lower", "upper", "alpha_spent", "decision")
-    rows = [[_cell(look.get(key)) for key in keys] for look in stopping["looks"]]
+    rows = [[_cell(look.get(key)) for key in keys] for look in stopping.looks]
     heads = ["items", "statistic", "lower boundary", "upper boundary", "alpha spent", "decision"]
     table = capped("The looks", heads, rows, numbers=(0, 1, 2, 3, 4), folded="The looks")
-    note = f"Stopped after {stopping['n_used']:,} of {stopping['n_available']:,} items" if "n_used" in stopping else ""
+    note = f"Stopped after {stopping.n_used:,} of {stopping.n_available:,} items" if stopping.n_used is not NOT_SET else ""
     return Section(title="Evidence over time", blocks=[Picture(drawing=drawing, table=table, note=note)])
 
 
@@ -503,16 +504,16 @@ def _scores(v: Verdict) -> list[Fact]:
     shown = score_text(v)
     floor = v.design == "threshold"
     rule = _threshold_words(v)
-    stopped = v.details.get("stopping")
-    on_these = [f"on the same {v.n:,} items"] if stopped and v.n is not None else []
+    stopped = v.details.stopping
+    on_these = [f"on the same {v.n:,} items"] if stopped is not None and v.n is not None else []
     said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
     out = [(f"Reference {v.metric}", shown(v.reference.get("value")), said)]
-    if not stopped:  # a rule of looks has no one threshold
+    if stopped is None:  # a rule of looks has no one threshold
         out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
     out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
     if v.difference.estimate is not None:
         turned = "run minus reference" if v.higher_is_better else "reference minus run, so positive is better"
-        turned += "; adjusted for early stopping, as are its bounds" if stopped else ""
+        turned += "; adjusted for early stopping, as are its bounds" if stopped is not None else ""
         out.append(("Difference", shown(v.difference.estimate), turned))
     out += [
         (f"  {end} bound (one-sided, {percent(1 - v.alpha)})", shown(bound), "")
@@ -560,7 +561,7 @@ def _rule(v: Verdict) -> list[Fact]:
         *better,
     ]
     smallest = f"smallest {worse} detectable with {percent(1 - v.beta)} power"
-    if (stopped := v.details.get("stopping")) is not None:
+    if (stopped := v.details.stopping) is not None:
         smallest = f"the {worse} it was planned to detect with {percent(1 - v.beta)} power"
         out += _stopping(stopped)
     out.append(("Minimum detectable effect", drop_text(v, v.mde), smallest if v.mde is not None else "not known"))
@@ -598,19 +599,18 @@ def share_text(ratio: float | None) -> str:
     return NONE if ratio is None else f"{100 * ratio:.{4 if abs(ratio - 1) >= 0.002 else 5}g}%"
 
 
-def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
+def _stopping(stopped: EarlyStopping) -> list[Fact]:
     """How far a run went that could stop, and by which range of scores."""
     out = [
-        ("Looks", f"{facts['looks_made']:,}", facts["design"]),
-        ("Alpha spent", figure(facts["alpha_spent"]), ""),
-        ("Items saved", f"{facts['n_saved']:,}", f"of {facts['n_available']:,}"),
+        ("Looks", f"{stopped.looks_made:,}", stopped.design),
+        ("Alpha spent", figure(stopped.alpha_spent), ""),
+        ("Items saved", f"{stopped.n_saved:,}", f"of {stopped.n_available:,}"),
     ]
-    ends = (facts.get("rule") or {}).get("range")
-    if ends is not None and facts["plan"].get("range_from") is not None:
-        told = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
-        said = told.get(facts["plan"]["range_from"], "of scores, the lowest and the highest on record")
-        out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", said))
-    plan = facts.get("plan") or {}
+    plan, ends = stopped.plan or {}, (stopped.rule or {}).get("range")
+    if ends is not None and plan.get("range_from") is not None:
+        sources = {"task": "of scores, as the task says", "scorer": "of scores, as the scorer says"}
+        meaning = sources.get(plan["range_from"], "of scores, the lowest and the highest on record")
+        out.append(("Range", f"{ends[0]:g} to {ends[1]:g}", meaning))
     answers, strata = plan.get("answers", 1), plan.get("strata")
     if answers > 1:
         out.append(("Answers on record", f"{answers:,}", "to each item, at least"))
@@ -618,8 +618,8 @@ def _stopping(facts: Mapping[str, Any]) -> list[Fact]:
         pool = strata["stable"] + strata["wavering"]
         often = f"{strata['wavering']:,} unstable items of {pool:,} asked {strata['factor']:g} times as often, then reweighted"
         out.append(("Sampling", "", often))
-    if facts.get("disagreement") is not None:
-        out.append(("Churn so far", f"{facts['disagreement']:.1%}", "of the items asked, answers unlike the reference"))
+    if stopped.disagreement is not NOT_SET and stopped.disagreement is not None:
+        out.append(("Churn so far", f"{stopped.disagreement:.1%}", "of the items asked, answers unlike the reference"))
     return out
 
 
@@ -649,8 +649,8 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
     out = [("design", f"{v.design}{target}; scale {v.scale}")]
     if v.flips is not None:
         out.append(("flips", flips_text(v.flips)))
-    if (stopped := v.details.get("stopping")) is not None and stopped.get("why"):
-        out.append(("stopping", stopped["why"]))
+    if (stopped := v.details.stopping) is not None and stopped.why:
+        out.append(("stopping", stopped.why))
     out += [("rate", rate_text(row)) for row in v.details.get("rates", ()) if row["risen"] or row["candidate"] or row["reference"]]
     if v.claim:
         out.append(("scope", v.claim))
@@ -698,7 +698,7 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
         lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.changed_items) else ""
         if v.reference.get("name") is not None:  # a model that was asked alongside: there is no record to update
             return lost.strip(), []
-        if v.details.get("stopping") is not None:
+        if v.details.stopping is not None:
             return f"{lost}If this change is intended, run all items and update the reference with that run:", accept_command(v)
         return f"{lost}If this change is intended, update the reference:", accept_command(v)
     if word == "inconclusive":
