@@ -28,7 +28,7 @@ from steelyard.options.option import (
     checked_if_given,
     not_offered,
 )
-from steelyard.tally.pairs import TWO_SYSTEMS, Sides
+from steelyard.tally.sides import TWO_SYSTEMS, Sides
 
 CD_OUT = Option(
     name="cd_out", unset="not written", kind="output", help="Write the critical-difference diagram of a leaderboard over --by as SVG."

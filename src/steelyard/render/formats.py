@@ -9,14 +9,15 @@ import json
 from collections.abc import Callable
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError, with_article
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
-from steelyard.render.digits import steadied
-from steelyard.render.page import Page, page_of
-from steelyard.results.base import Result
+
+if TYPE_CHECKING:  # help names the formats, and needs no page for that
+    from steelyard.render.page import Page
+    from steelyard.results.base import Result
 
 # Inside JSON these can stand only in strings, where an escape means the same: lone surrogates cannot be encoded at all,
 # the others act on a terminal or break lines of a log.
@@ -71,6 +72,7 @@ def _by_library(value: Any, line: str) -> str:
 
 def result_text(result: Any, **options: Any) -> str:
     """Text for a terminal."""
+    from steelyard.render.page import page_of
     from steelyard.render.text import page_text
 
     return page_text(page_of(result), **options)
@@ -79,12 +81,14 @@ def result_text(result: Any, **options: Any) -> str:
 def result_markdown(result: Any, **options: Any) -> str:
     """Markdown for a page or a comment."""
     from steelyard.render.markdown import page_markdown
+    from steelyard.render.page import page_of
 
     return page_markdown(page_of(result), **options)
 
 
 def result_svg(result: Any) -> str:
     """The curve of a plan as a picture."""
+    from steelyard.render.digits import steadied
     from steelyard.render.pictures.plane import plan_svg
 
     return plan_svg(steadied(result))
@@ -106,6 +110,8 @@ def result_github(result: Any) -> str:
 
 def _of_guards(result: Any, what: str) -> Page:
     """The page of a verdict or a suite; no other is about guards."""
+    from steelyard.render.page import page_of
+
     page = page_of(result)
     if not page.cases and page.suite is None:
         raise UsageError(

@@ -20,28 +20,11 @@ from steelyard.late_dataclass import dataclass
 from steelyard.tally.counts import MISSING, declared
 from steelyard.tally.design import CHUNK, codes_among, take
 from steelyard.tally.joint import JointCounts
+from steelyard.tally.sides import TWO_SYSTEMS, Sides
 from steelyard.tally.spelling import MOST, differ_by, look_alikes_between, visible
 from steelyard.tally.whole_numbers import in_text_order, picked, places_of
 
 ENOUGH_OVERLAP = 0.95
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """How the two sides of a pairing are spoken of. may_differ: they could also be compared as different items."""
-
-    baseline: str = "baseline"
-    candidate: str = "candidate"
-    verb: str = "compares"
-    may_differ: bool = True
-    identical: str = "the two systems {}: identical answers, or one run compared with itself"
-
-    def unless(self, first: str, otherwise: str) -> str:
-        """A hint, with what else could be done where the items may differ."""
-        return first + otherwise if self.may_differ else first
-
-
-TWO_SYSTEMS = Sides()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

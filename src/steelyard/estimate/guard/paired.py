@@ -44,8 +44,9 @@ from steelyard.results.base import Warnings
 from steelyard.results.comparison import ChangedItem, Difference, Test
 from steelyard.results.details import VerdictDetails
 from steelyard.results.verdict import WORSENING, Needed, Verdict, one_sided_bounds
-from steelyard.tally.pairs import Pairs, Sides
+from steelyard.tally.pairs import Pairs
 from steelyard.tally.rounding import without_rounding
+from steelyard.tally.sides import Sides
 
 NONE_FAILS = "no score could be a regression"
 ENOUGH_FAILURES = 100  # items that fail altogether in one run alone, from which their number is known well enough

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.asking.deadline import leave_behind
 from steelyard.evaluate.asking.journal import Journal
 from steelyard.evaluate.asking.plain import plain_answer, words
+from steelyard.late_dataclass import dataclass
 from steelyard.options.run import MAX_ERROR_RATE
 
 After = Callable[[Ask, Answer], Answer]

@@ -8,7 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,6 +16,7 @@ from steelyard.evaluate.asking.asks import Answer, Ask, Scored
 from steelyard.evaluate.scorers.base import nothing
 from steelyard.evaluate.task.cases import is_missing, plain
 from steelyard.evaluate.task.task import Task
+from steelyard.late_dataclass import dataclass
 from steelyard.options.run import Price
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -26,6 +26,7 @@ from steelyard.evaluate.scorers.numeric import NumericScorer, Tolerance
 from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
 from steelyard.evaluate.task.cases import check_keys, plain
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import find, is_share
 
 NEED = "True or False, a number, or a table with score (and prediction, truth, extracted)"

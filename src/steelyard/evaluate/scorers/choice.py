@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, nothing, wrong
 from steelyard.evaluate.scorers.text import normal_text
 from steelyard.evaluate.task.cases import is_missing, plain, value_text
+from steelyard.late_dataclass import dataclass
 
 SHORT = 100  # characters around a letter that tell what it is
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_flags
 from steelyard.evaluate.scorers.matching import compiled, is_in
 from steelyard.evaluate.task.cases import canonical, check_keys, is_missing, plain
+from steelyard.late_dataclass import dataclass
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
 FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
@@ -18,6 +18,7 @@ from steelyard.evaluate.scorers import matching
 from steelyard.evaluate.scorers.base import Scoring, is_number, nothing, wrong
 from steelyard.evaluate.scorers.json_answers import parsed
 from steelyard.evaluate.task.cases import Template, is_missing, template_of, value_text
+from steelyard.late_dataclass import dataclass
 
 OWN = ("input", "answer", "truth")  # in a rubric these are the case's; a column of that name is reached no other way
 _SCORE_LINE = re.compile(r"^[ \t>*_#`-]{0,8}SCORE[*_` \t]{0,4}[:=][ \t]{0,4}(.{1,80})$", re.IGNORECASE | re.MULTILINE)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard.errors import DataError
 from steelyard.evaluate.asking.asks import Answer, Case, Scored
 from steelyard.evaluate.asking.plain import token_logprobs
 from steelyard.evaluate.scorers.base import Scoring, check_choice
+from steelyard.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, is_number, several, wrong
 from steelyard.evaluate.task.cases import is_missing, plain, value_text
+from steelyard.late_dataclass import dataclass
 
 NUMBERS = 2  # version of how numbers are read: 1 took 1{,}200 for 200
 LONGEST = 400  # characters of one number; a longer run of digits is none

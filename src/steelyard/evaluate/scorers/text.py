@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from steelyard.errors import UsageError
@@ -14,6 +13,7 @@ from steelyard.evaluate.scorers import matching
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, several, wrong
 from steelyard.evaluate.scorers.numeric import NUMBERS, number_text, numbers_in
 from steelyard.evaluate.task.cases import is_missing, value_text
+from steelyard.late_dataclass import dataclass
 
 LONGEST = matching.LONGEST
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

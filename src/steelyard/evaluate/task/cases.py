@@ -10,13 +10,13 @@ import math
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from steelyard.did_you_mean import listed, nearest, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
+from steelyard.late_dataclass import dataclass
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _NOT_IN_NAMES = re.compile(r"[!:\[\]]")

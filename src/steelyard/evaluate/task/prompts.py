@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.errors import DataError, UsageError, with_article
 from steelyard.evaluate.task.cases import hash_order
+from steelyard.late_dataclass import dataclass
 
 SHOWN, HEAD = 64, 24  # characters of an excerpt, and of the beginning in it
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from steelyard.evaluate.task.cases import (
     subset,
     template_of,
 )
+from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.option import checked_if_given
 
