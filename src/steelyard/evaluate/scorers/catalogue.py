@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import math
@@ -27,7 +26,6 @@ from steelyard.evaluate.scorers.text import Contains, Exact, Regex
 from steelyard.evaluate.scorers.words import Rouge1, RougeL, TokenF1, WordErrorRate
 from steelyard.evaluate.task.cases import check_keys, plain
 from steelyard.late_dataclass import dataclass
-from steelyard.metrics.catalogue import find, is_share
 
 NEED = "True or False, a number, or a table with score (and prediction, truth, extracted)"
 
@@ -64,6 +62,8 @@ class CodeScorer(Scoring):
 
     @property
     def protocol(self) -> Mapping[str, str]:
+        import hashlib
+
         try:
             source = hashlib.sha256(inspect.getsource(self.function).encode()).hexdigest()[:16]
         except (OSError, TypeError):  # typed at a prompt, or built in: its name is all there is to pin
@@ -192,6 +192,8 @@ def refuse_other_score(protocol: Mapping[str, str], metric: str) -> None:
 
     >>> refuse_other_score({"scorer": "rouge-1"}, "rouge1")
     """
+    from steelyard.metrics.catalogue import find
+
     scorer = protocol.get("scorer")
     if find(metric) is not None or scorer not in SCORERS or metric in SCORERS[scorer].names_elsewhere(protocol):
         return
@@ -253,6 +255,8 @@ def scorer_named(
 
 
 def _code(function: Callable[..., Any], called: str, options: Mapping[str, Any], metric: str | None) -> CodeScorer:
+    from steelyard.metrics.catalogue import is_share
+
     check_keys(options, ("right_or_wrong",), f"the options of the scorer {called}")
     return CodeScorer(function=function, called=called, right=options.get("right_or_wrong", metric is not None and is_share(metric)))
 

@@ -12,6 +12,7 @@ from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, no
 from steelyard.evaluate.scorers.text import normal_text
 from steelyard.evaluate.task.cases import is_missing, plain, value_text
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 SHORT = 100  # characters around a letter that tell what it is
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -26,7 +27,7 @@ _ANNOUNCED = (
     r"(?:\s{1,3}(?:is|would\sbe|should\sbe|must\sbe))?|\b(?:choose|pick|select|go\swith)\b"
 )
 _VERB = r"(?:is|was|are|seems|looks|would|could|can|cannot|isn't|has)\b"
-_DENIED = re.compile(r"\b(?:not|nor|never|neither|n't)\s{1,3}(?:option\s|choice\s)?[\s\"'*_(\[]{0,5}\Z", re.IGNORECASE)
+_DENIED = late_pattern(r"\b(?:not|nor|never|neither|n't)\s{1,3}(?:option\s|choice\s)?[\s\"'*_(\[]{0,5}\Z", re.IGNORECASE)
 _A_WORD = r"\s+(?!(?:or|and|is|was|as|because|since|but|would|seems|looks)\b)[a-z]"
 
 

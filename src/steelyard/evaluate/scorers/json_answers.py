@@ -14,6 +14,7 @@ from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_flags
 from steelyard.evaluate.scorers.matching import compiled, is_in
 from steelyard.evaluate.task.cases import canonical, check_keys, is_missing, plain
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 NOTES = ("title", "description", "default", "examples", "$schema", "$comment", "$id", "deprecated", "readOnly", "writeOnly")
 FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")  # those that every installation checks alike; email only looks for an @
@@ -213,7 +214,7 @@ def _validator() -> Any:
     return jsonschema.validators.extend(jsonschema.Draft202012Validator, own)
 
 
-_FENCE = re.compile(r"\A```[A-Za-z]{0,10}\r?\n(.*)```\Z", re.DOTALL)
+_FENCE = late_pattern(r"\A```[A-Za-z]{0,10}\r?\n(.*)```\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)

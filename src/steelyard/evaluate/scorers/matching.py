@@ -14,15 +14,17 @@ import json
 import os
 import queue
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.deadline import TooSlow
 from steelyard.evaluate.scorers import match_worker
+
+if TYPE_CHECKING:
+    import subprocess
 
 SECONDS = 10.0  # for one answer, if nobody says: no pattern that is any good needs as long
 GRACE = 1.0  # seconds that the process has to end itself
@@ -108,6 +110,8 @@ class _Matcher:
         return found, value
 
     def _start(self) -> None:
+        import subprocess
+
         source = inspect.getsource(match_worker)
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [sys.executable, "-I", "-S", "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -11,10 +11,11 @@ from steelyard.evaluate.asking.asks import Case, Scored
 from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, check_flags, is_number, several, wrong
 from steelyard.evaluate.task.cases import is_missing, plain, value_text
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 NUMBERS = 2  # version of how numbers are read: 1 took 1{,}200 for 200
 LONGEST = 400  # characters of one number; a longer run of digits is none
-_NUMBER = re.compile(
+_NUMBER = late_pattern(
     r"""(?P<sign> (?<![0-9A-Za-z)\]]) [-+] )?                     # 10-12 are two numbers, and neither is negative
     (?: [$€£¥] | (?<![A-Za-z_]) (?:USD|EUR|GBP|INR|Rs\.?) \s? | (?<![A-Za-z_0-9]) )   # the 2 of CO2 is part of a name
     (?P<digits> (?: [0-9]{1,3}(?:,[0-9]{3}){1,40}(?![0-9]) | [0-9]{1,2}(?:,[0-9]{2}){1,40},[0-9]{3}(?![0-9]) | [0-9]+ ) (?:\.[0-9]+)?
@@ -22,9 +23,9 @@ _NUMBER = re.compile(
     (?P<power> [eE][-+]?[0-9]{1,3}(?![0-9A-Za-z]) )?""",
     re.VERBOSE,
 )
-_BELOW = re.compile(r"\s?/\s?([0-9]{1,300})(?![0-9/]|\.[0-9])")
+_BELOW = late_pattern(r"\s?/\s?([0-9]{1,300})(?![0-9/]|\.[0-9])")
 # How LaTeX and typesetters part thousands: 1{,}200, 1\,200, 1,\!200, and thin spaces.
-_THOUSANDS = re.compile(r"(?<=[0-9])(?:\{,\}|\{\\,\}|,?\\[,;:! ]|[\u2009\u202f])(?=[0-9]{3}(?![0-9]))")
+_THOUSANDS = late_pattern(r"(?<=[0-9])(?:\{,\}|\{\\,\}|,?\\[,;:! ]|[\u2009\u202f])(?=[0-9]{3}(?![0-9]))")
 _PLAIN = str.maketrans({"−": "-", "⁄": "/", "，": ",", "＄": "$", **{chr(0xFF10 + d): str(d) for d in range(10)}})
 
 

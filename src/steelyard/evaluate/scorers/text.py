@@ -14,9 +14,10 @@ from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, ch
 from steelyard.evaluate.scorers.numeric import NUMBERS, number_text, numbers_in
 from steelyard.evaluate.task.cases import is_missing, value_text
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
 LONGEST = matching.LONGEST
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ARTICLES = late_pattern(r"\b(a|an|the)\b")
 FLAGS = {"ignorecase": re.IGNORECASE, "multiline": re.MULTILINE, "dotall": re.DOTALL, "ascii": re.ASCII}
 
 

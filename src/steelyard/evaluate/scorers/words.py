@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,9 +12,10 @@ from steelyard.evaluate.scorers.base import Scoring, bad_truth, check_choice, ch
 from steelyard.evaluate.scorers.text import normal_text
 from steelyard.evaluate.task.cases import is_missing, value_text
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
-_WORD = re.compile(r"[^\W_]+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_WORD = late_pattern(r"[^\W_]+")
+_ASCII_WORD = late_pattern(r"[a-z0-9]+")
 
 
 def common_subsequence(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:

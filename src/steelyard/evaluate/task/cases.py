@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import fnmatch
-import hashlib
 import json
 import math
 import re
@@ -17,9 +16,10 @@ from steelyard.did_you_mean import listed, nearest, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
 from steelyard.late_dataclass import dataclass
+from steelyard.late_pattern import late_pattern
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-_NOT_IN_NAMES = re.compile(r"[!:\[\]]")
+_PIECE = late_pattern(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_NOT_IN_NAMES = late_pattern(r"[!:\[\]]")
 _PLAIN_INTEGERS = 1e15  # whole floats below it are written without the point, as people write them
 
 
@@ -227,6 +227,8 @@ def subset(cases: Sequence[Case], n: int | None, seed: int, strata: str | None =
 
 
 def _hash(seed: int | str, text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(f"{seed}\0{text}".encode(errors="surrogatepass")).hexdigest()  # JSON may hold half a character
 
 
@@ -304,6 +306,8 @@ class Prompting:
 
     def digest(self) -> str:
         """16 hexadecimal digits of everything that makes the prompt: equal for equal prompts, whatever the order of tables."""
+        import hashlib
+
         shots = None
         if self.shots is not None:
             shots = [self.shots.rows, str(self.shots.data) if self.shots.data is not None else None, self.shots.n, self.shots.seed]
