@@ -336,17 +336,17 @@ def settle_missing(
             hint = OPTION if policy == "error" and name in COUNTABLE else DROP if policy == "error" else f"{ONLY}; use missing='drop'"
             first = "" if items.count is not None else f", the first in row {int(np.argmax(gone)) + 1}"
             raise DataError(
-                f"{many} of {items.total} items have no {name}{first}.",
-                got=f"{many} of {items.total} items without a {name}{first}",
+                f"{many:,} of {items.total:,} items have no {name}{first}.",
+                got=f"{many:,} of {items.total:,} items without a {name}{first}",
                 need=f"a {name} for every item",
                 hint=hint,
             )
         if policy == "drop":
-            said.append(f"{many} of {items.total} items without a {name} were left out (missing='drop')")
+            said.append(f"{many:,} of {items.total:,} items without a {name} were left out (missing='drop')")
             items = take(items, ~gone)
             rest, more = settle_missing(items, policy, needed=needed)
             return rest, said + more
-        said.append(f"{many} of {items.total} items without a {name} count as wrong (missing='wrong')")
+        said.append(f"{many:,} of {items.total:,} items without a {name} count as wrong (missing='wrong')")
         if name == "score" and items.score is not None:
             worst = worst_score([items.score, *(one.score for one in beside)], ends, higher_is_better=higher_is_better)
             if worst is None:
