@@ -192,6 +192,13 @@ def open_history(url: str, *, base: str | os.PathLike[str] | None = None, create
     """The history at sqlite:///PATH or postgresql://..., made or brought up to date if need be.
 
     A relative path is relative to `base`. With create=False a file that is not there is an error, and tables are not made.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> with tempfile.TemporaryDirectory() as there, open_history(f"sqlite:///{there}/runs.db") as history:
+    ...     found = sy.list_runs(history=history)
+    >>> found.total
+    0
     """
     return History(parse_address(url, base), create=create)
 

@@ -102,7 +102,18 @@ def drop_answers(
     until: datetime | str | None = None,
     config: str | os.PathLike[str] | None = None,
 ) -> int:
-    """Remove the answers that were kept of past runs, for good. Their scores, items and verdicts stay."""
+    """Remove the answers that were kept of past runs, for good. Their scores, items and verdicts stay.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there, history=url)
+    ...     found = drop_answers(history=url)
+    >>> found
+    0
+    """
     store = opened(history, config)
     try:
         dropped, after = 0, None

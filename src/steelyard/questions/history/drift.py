@@ -175,6 +175,19 @@ def drift(
     The guard asks each night anew, so k healthy nights bring k x alpha false alarms, and a loss too small for any one night is
     never seen. This looks at the series: the e-processes hold alpha over all looks together, the chart has its mean number
     of healthy runs between two false alarms, the change point says when. Only fresh runs count: the same outcomes twice are one run.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> def rows(night):
+    ...     return [{"id": i, "score": int((7 * i + night) % 10 > night % 2)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows(0), task="gsm8k", model="m", directory=there)
+    ...     for night in range(1, 6):
+    ...         found = sy.check(rows(night), task="gsm8k", model="m", directory=there, history=url, unmatched="drop")
+    ...     found = drift(url, task="gsm8k", model="m")
+    >>> found.drifting, len(found.runs)
+    (False, 5)
     """
     alpha, k, h = checked("alpha", alpha), checked("k", k), checked("h", h)
     draws, seed = whole("draws", draws), seed_of(seed)

@@ -51,6 +51,16 @@ def export_runs(
     """Write every run that `list_runs` would list to a .csv or .jsonl file, newest first: what `history --export` does.
 
     A text that a spreadsheet would run as a formula gets a quote in front, in CSV. The file is there whole, or as it was.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there, history=url)
+    ...     written = export_runs(f"{there}/runs.csv", history=url)
+    >>> written
+    1
     """
     asked = {"task": task, "model": model, "spec": spec, "metric": metric, "verdict": verdict, "since": since, "until": until}
     target = Path(path)

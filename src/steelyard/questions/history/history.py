@@ -43,6 +43,16 @@ def list_runs(
     """A page of the runs in the history, newest first. `history` is a URL, or what `open_history` gave; default: steelyard.toml.
 
     A spec is matched whole: {} finds the runs without one. `next` of the answer is the `after` of the page that follows.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there, history=url)
+    ...     found = list_runs(history=url)
+    >>> found.total, found.runs[0].task, found.runs[0].estimate
+    (1, 'gsm8k', 0.9)
     """
     if verdict is not None and verdict not in VERDICTS:
         raise unknown_word("verdict", verdict, VERDICTS)
@@ -89,7 +99,20 @@ def compare_runs(
     unmatched: str = "error",
     **options: Any,
 ) -> Comparison:
-    """Two runs of the history, item by item: `compare` on what was kept of them. Both must have been kept with their items."""
+    """Two runs of the history, item by item: `compare` on what was kept of them. Both must have been kept with their items.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there, history=url)
+    ...     later = sy.check([{**row, "score": 1} for row in rows], task="gsm8k", model="m", directory=there, history=url)
+    ...     new, old = sy.list_runs(history=url).runs
+    ...     found = compare_runs(old.id, new.id, history=url)
+    >>> round(found.difference.estimate, 6)
+    0.1
+    """
     store = opened(history, config)
     try:
         runs = [store.run(id_) for id_ in (baseline, candidate)]

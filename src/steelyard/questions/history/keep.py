@@ -42,6 +42,17 @@ def keep_run(
     The items of `sources` are kept as well, each with its score, where they can be read again and have ids: as they are, or as
     hashes where steelyard.toml or the reference says so. A suite is its verdicts. Answers are kept only if asked for, without the
     secrets that are known, and `history --drop-answers` removes them again.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there, history=url)
+    ...     verdict = sy.check(rows, task="gsm8k", model="m", directory=there)
+    ...     added, sentences = keep_run(verdict, history=url, sources=[rows], directory=there)
+    >>> len(added), sentences
+    (1, [])
     """
     return add_runs(
         result,

@@ -53,6 +53,19 @@ def simulate_nights(
     regression then stands, and the nights until then are not judged. With a suite, task or model, the ordinary runs in the history are
     taken for nights, whether or not there ever was a budget; nobody has acknowledged anything then, so each regression is taken as
     accepted the night it is found, and every change alarms once.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> def rows(night):
+    ...     return [{"id": i, "score": int((7 * i + night) % 10 > 0)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     url = f"sqlite:///{there}/runs.db"
+    ...     done = sy.record(rows(0), task="gsm8k", model="m", directory=there)
+    ...     for night in range(1, 13):
+    ...         found = sy.check(rows(night % 3), task="gsm8k", model="m", directory=there, history=url)
+    ...     found = simulate_nights(task="gsm8k", model="m", history=url, directory=there, runs_per_year=365)
+    >>> found.conclusion.partition(": ")[2]
+    'no alarm with a budget of 1 false alarm a year.'
     """
     asked = _budgets(false_alarms)
     most = None if nights is None else whole("nights", nights)

@@ -36,6 +36,16 @@ def remove_reference(
     """Take a reference off the record. Its item outcomes go with it, unless another entry refers to them.
 
     `line` names the entry where several cannot be told apart by their spec.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     found = remove_reference("gsm8k", "m", reason="retired", directory=there)
+    ...     left = sy.list_references(directory=there).rows
+    >>> left
+    ()
     """
     why = checked_reason(reason)
     place = locate(task, directory, config)
@@ -65,7 +75,18 @@ def remove_reference(
     "a ReferenceChange",
 )
 def rename_reference(task: str, old: str, new: str, *, reason: str, directory: Where = None, config: Where = None) -> ReferenceChange:
-    """Give a model another name, in all its entries. Its history follows."""
+    """Give a model another name, in all its entries. Its history follows.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     found = rename_reference("gsm8k", "m", "llama", reason="its full name", directory=there)
+    ...     (left,) = sy.list_references(directory=there).rows
+    >>> left.model
+    'llama'
+    """
     why = checked_reason(reason)
     if not new.strip() or new != new.strip():
         raise UsageError(
@@ -105,7 +126,18 @@ def approve_reference(
     directory: Where = None,
     config: Where = None,
 ) -> ReferenceChange:
-    """Say that somebody looked at a reference and stands for it: `approved: TIME by WHO`. A later update takes it back."""
+    """Say that somebody looked at a reference and stands for it: `approved: TIME by WHO`. A later update takes it back.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     _ = approve_reference("gsm8k", "m", reason="reviewed with the team", directory=there)
+    ...     recorded, approved = sy.reference_history("gsm8k", directory=there).series[0].changes
+    >>> approved.action, approved.reason
+    ('approve', 'reviewed with the team')
+    """
     why = checked_reason(reason)
     place = locate(task, directory, config)
     signed = signature_of(place)

@@ -25,7 +25,17 @@ from steelyard.results.references import RecordedChange, ReferenceHistory, Refer
 def reference_history(
     task: str, model: str | None = None, spec: Mapping[str, Any] | None = None, *, directory: Where = None, config: Where = None
 ) -> ReferenceHistory:
-    """How the references of a task (a model, a spec) came about: every change with who and why, first to last."""
+    """How the references of a task (a model, a spec) came about: every change with who and why, first to last.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     found = reference_history("gsm8k", directory=there)
+    >>> found.conclusion
+    '1 change of 1 reference.'
+    """
     place = locate(task, directory, config)
     path = history_path(place.directory, task)
     file = load(place) if place.path.exists() or not path.exists() else None

@@ -140,6 +140,19 @@ def import_references(
     other numbers is replaced only with update=True. A file that is a task file already is copied with its comments. What the
     other suite's code knows of its tasks (direction, sigma, alpha, number of items) goes into [tasks.NAME] of steelyard.toml,
     before the references: none of them is ever judged without it. Nothing that is said there already is changed.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import steelyard as sy
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     theirs, ours = Path(there) / "gsm8k.yaml", Path(there) / "references"
+    ...     _ = theirs.write_text("llama: [{accuracy: 76.7, num_samples: 1319}]")
+    ...     _ = sy.init(where=there)
+    ...     config = Path(there) / "steelyard.toml"
+    ...     done = import_references(theirs, dialect="trtllm", directory=ours, config=config)
+    ...     (row,) = sy.list_references(directory=ours, config=config).rows
+    >>> row.task, row.model, row.value
+    ('gsm8k', 'llama', 76.7)
     """
     if dialect not in DIALECTS:
         raise unknown_word("dialect", dialect, tuple(DIALECTS))

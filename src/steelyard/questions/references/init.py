@@ -85,6 +85,13 @@ def init(
 
     A configuration that is there is an error; a directory that is there is used as it is, and nothing in it is changed.
     With `preset`, the task file of that ready-made task is written instead, to be changed; one that is there is an error.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = init(where=there)
+    ...     sorted(path.name for path in Path(there).iterdir())
+    ['references', 'steelyard.toml']
     """
     home = Path(where)
     if preset is not None:

@@ -305,6 +305,15 @@ def lint_references(
 
     Errors count, with strict=True warnings too. every=True prints all findings of a kind, not only the first. `today` is the
     date by which entries are stale.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     found = lint_references(directory=there)
+    >>> found.conclusion
+    '1 entry in 1 file: 1 warning, 1 note.'
     """
     found = find_config(Path.cwd(), config)
     where, names = tasks_there(directory, config)

@@ -163,6 +163,15 @@ def show_reference(
     """One reference: its entry, the rule with the source of each number, what a bare score is held to, the drop it would find.
 
     explained=True holds every entry of the model against the spec, key by key, and answers even where none matches.
+
+    >>> import tempfile
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     done = sy.record(rows, task="gsm8k", model="m", directory=there)
+    ...     found = show_reference("gsm8k", "m", directory=there)
+    >>> found.line, [number["value"] for number in found.rule if number["name"] == "alpha"]
+    (2, [0.05])
     """
     place = locate(task, directory, config)
     file = load(place)

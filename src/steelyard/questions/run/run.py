@@ -203,6 +203,12 @@ def dry_run(task: Any, *models: Any, **options: Any) -> DryRun:
     """What a run would ask: the first prompt, the number of calls, about how many tokens, and the cost by `prices`. Nothing is asked.
 
     It takes what `run` takes, and finds everything that can be wrong before the first call.
+
+    >>> rows = [{"id": f"q{i}", "question": f"{i} + 1", "answer": str(i + 1)} for i in range(50)]
+    >>> task = {"name": "sums", "data": rows, "input": "{question}", "truth": "answer", "scorer": "exact"}
+    >>> found = dry_run({"task": task}, lambda prompt: "1")
+    >>> found.calls, found.prompt
+    (50, '39 + 1')
     """
     asking = {name: options.pop(name) for name in OF_MODELS if name in options}
     found: DryRun = _answered(task, models, keyword_defaults(run) | options, asking, dry_run=True)

@@ -65,6 +65,19 @@ def check_suite(
     verdict of a check that runs a model; `beforehand` sees every guard before the first is asked. With `history`, the run of
     every guard is kept there; what could not be kept is a warning of the suite, and changes no verdict. A suite with a budget of false
     alarms and a series is one night of it: the evidence of all nights decides, and the night is stored before it is told.
+
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> import steelyard as sy
+    >>> rows = [{"id": i, "score": int(i > 9)} for i in range(100)]
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     run, suite = Path(there) / "run.json", Path(there) / "suite.toml"
+    ...     _ = run.write_text(json.dumps(rows))
+    ...     _ = suite.write_text('checks = [{result = "run.json", task = "gsm8k", model = "m"}]')
+    ...     done = sy.record(run, task="gsm8k", model="m", directory=there)
+    ...     found = check_suite(suite, directory=there)
+    >>> found.verdict, found.rows[0].p_value
+    ('pass', 1.0)
     """
     suite, facts = suite_and_sources(
         path,
