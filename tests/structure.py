@@ -430,8 +430,8 @@ def helped_again(tree: Tree) -> list[str]:
     """Options declared with a help sentence that another declaration has too: `module:line`, without the first. One object serves both."""
     said: dict[str, list[str]] = {}
     for module in tree.modules:
-        for node in tree.nodes(module, ast.Call) if tree.room(module) == "options" else ():
-            for word in node.keywords if _called(node) in ("Option", "replace") else ():
+        for node in tree.nodes(module, ast.Call) if tree.room(module) in ("options", "cli") else ():
+            for word in node.keywords if _called(node) in ("Option", "replace", "option") else ():
                 if word.arg == "help" and isinstance(word.value, ast.Constant):
                     said.setdefault(word.value.value, []).append(f"{module}:{node.lineno}")
     return sorted(place for places in said.values() for place in places[1:])

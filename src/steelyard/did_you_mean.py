@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+NEAR = 0.6  # how alike two words must be, of 1, for one to be taken for the other
 FEW = 6  # words to choose from that are listed; of more, the one that was probably meant is named
 
 
-def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(word: str, known: Iterable[str], cutoff: float = NEAR) -> str | None:
     """The known word that was probably meant.
 
     >>> nearest("tetha", ["alpha", "theta"])
@@ -38,14 +39,25 @@ def nearest_few(word: str, known: Iterable[str], *, most: int = 3, cutoff: float
     return [by_lower[found] for found in difflib.get_close_matches(word.lower(), by_lower, n=most, cutoff=cutoff)]
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.5, shown: Callable[[str], str] = repr) -> str:
     """A hint with the known word that was probably meant; nothing if none is like it.
 
-    >>> did_you_mean("quant_alg", ["quant_algo", "dtype"])
-    "did you mean 'quant_algo'?"
+    shown: how it is written. Names that users gave are quoted; words of our own (parameters, metrics, commands) stand as they are typed.
+
+    >>> did_you_mean("quant_alg", ["quant_algo", "dtype"]), did_you_mean("tetha", ["alpha", "theta"], shown=str)
+    ("did you mean 'quant_algo'?", 'did you mean theta?')
     """
-    near = nearest(word, known, cutoff=0.5)
-    return f"did you mean {near!r}?" if near else ""
+    near = nearest(word, known, cutoff)
+    return meant([shown(near)]) if near else ""
+
+
+def meant(words: Sequence[str]) -> str:
+    """The hint itself; errors.py begins it with a capital.
+
+    >>> meant(["'a'", "'b'"])
+    "did you mean 'a' or 'b'?"
+    """
+    return f"did you mean {either(words)}?" if words else ""
 
 
 def either(words: Sequence[str]) -> str:
@@ -72,9 +84,9 @@ def refused_choice(name: str, word: str, words: Sequence[str], noun: str = "") -
     """
     if len(words) <= FEW:
         return f"{name} must be {either(words)}, not {word!r}.", ""
-    near = nearest(word, words)
+    hint = did_you_mean(word, words, NEAR, str)
     what = f"No {noun or name} {word!r}"
-    return (f"{what}.", f"did you mean {near}?") if near else (f"{what}; use {either(words)}.", "")
+    return (f"{what}.", hint) if hint else (f"{what}; use {either(words)}.", "")
 
 
 def unknown_key(key: object, known: Iterable[str], where: str) -> tuple[str, str]:

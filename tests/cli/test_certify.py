@@ -179,11 +179,11 @@ def test_full_keeps_a_state_and_quick_does_not(here: Path, capsys: pytest.Captur
 
 
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from steelyard.cli.certify import _ProgressLine
+    from steelyard.cli.certify import _SettingsDone
 
     said: list[str] = []
-    monkeypatch.setattr("steelyard.cli.certify.click.echo", lambda text, **_: said.append(text))
-    told = _ProgressLine(quiet=False)
+    monkeypatch.setattr("steelyard.cli.command.click.echo", lambda text, **_: said.append(text))
+    told = _SettingsDone(quiet=False)
     told.shows = True
     for step in _steps():
         told(*step)
@@ -192,7 +192,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "left" not in said[0]
     assert "5/10 settings, 0:10 left" in said[1]
     assert said[-1] == "\r\x1b[K"
-    silent = _ProgressLine(quiet=True)
+    silent = _SettingsDone(quiet=True)
     silent(1, 2, 3.0)
     silent.clear()
     assert len(said) == 3

@@ -183,7 +183,7 @@ def test_a_history_that_fails_on_the_way_says_how_many_runs_it_has(
         ("sqlite:///digits_logistic.csv", "a file of another kind"),
         ("sqlite:///references", "a directory or a device"),
         ("postgresql://ada:hunter2@127.0.0.1:1/team", "refused"),
-        ("mysql://ada:hunter2@db/x", "sqlite:/// or postgresql://"),
+        ("mysql://ada:hunter2@db/x", "sqlite:///FILE or postgresql://HOST/DATABASE"),
     ],
 )
 def test_a_history_that_fails_costs_no_verdict(url: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:

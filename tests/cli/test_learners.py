@@ -183,7 +183,10 @@ def test_into_a_file(here: Path) -> None:
     [
         (["nonsense", B, *DATA], "as pkg.mod:name"),
         (["no_such_module_here:x", B, *DATA], "Cannot import 'no_such_module_here'"),
-        (["my_models_for_tests:make_c", B, *DATA], "No 'make_c' in 'my_models_for_tests'; it has Ridge, GaussianNB,"),
+        (
+            ["my_models_for_tests:make_c", B, *DATA],
+            "Module 'my_models_for_tests' has no 'make_c'; it has GaussianNB,",
+        ),
         (["my_models_for_tests:number", B, *DATA], "expected an estimator, or a callable that makes one, got int"),
         (["my_models_for_tests:broken", B, *DATA], "called without arguments"),
         ([A, B, "--data", "train.csv", "--target", "labell", *QUICK], "Did you mean 'label'"),

@@ -239,7 +239,7 @@ def test_the_same_failure_is_told_once(project: Any) -> None:
     ("url", "said"),
     [
         ("test_it.py", "put the option behind the tests"),
-        ("mysql://ada:hunter2@db/x", "sqlite:/// or postgresql://"),
+        ("mysql://ada:hunter2@db/x", "sqlite:///FILE or postgresql://HOST/DATABASE"),
         ("sqlite://", "no path"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from steelyard.cli.command import CommandGroup, Given, verb_command
+from steelyard.cli.command import CommandGroup, Given, ProgressLine, one_line, verb_command
 from steelyard.options.bisection import OPTIONS, STEP
 
 CODES = {"good": 0, "bad": 1, "undecided": 125}  # as git bisect run reads them; 128 and above end it
@@ -56,32 +56,13 @@ def bisect(commits: str, command: tuple[str, ...], given: Given) -> None:
     """
     from steelyard.questions.bisect.first_bad_commit import bisect as ask
 
-    progress = SearchProgress(given["quiet"])
+    progress = ProgressLine(given["quiet"])
     try:
-        found = ask(commits, command, tell=progress, **given.keywords())
+        found = ask(commits, command, tell=lambda line: progress.show(one_line(line)), **given.keywords())
     finally:
         progress.clear()
     given.answer(found)
     given.leave(found)
-
-
-class SearchProgress:
-    """How far it is, on a line of standard error that goes away again; silent where nobody looks."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self.dirty = False
-
-    def __call__(self, line: str) -> None:
-        if self.shows:
-            from steelyard.render.terminal import harmless
-
-            click.echo(f"\r{harmless(line)[:79]}\x1b[K", nl=False, err=True)
-            self.dirty = True
-
-    def clear(self) -> None:
-        if self.dirty:
-            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 @verb_command(STEP, "step", short_help="judge the commit that is checked out, for git bisect run", answers=None)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.atomic import write_text
-from steelyard.cli.command import Given, _width, verb_command
+from steelyard.cli.command import Given, ProgressLine, verb_command
 from steelyard.options.certify import OPTIONS
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def certify(given: Given) -> None:
     state = Path(STATE) if state is None and not quick else state
     if quick and not quiet and not given["only"]:
         click.echo(QUICK, err=True)
-    told = _ProgressLine(quiet)
+    told = _SettingsDone(quiet)
     try:
         asked = {"jobs": os.cpu_count() or 1, **given.keywords(), "state": state}
         result = ask("quick" if quick else "full", progress=told, **asked)
@@ -86,12 +85,8 @@ def _write_page(result: Certificate, output: Path, quiet: bool) -> None:
         click.echo(f"written to {output} and {len(drawn)} figure{'' if len(drawn) == 1 else 's'} beside it", err=True)
 
 
-class _ProgressLine:
-    """How far it is, on a line of standard error that goes away again; silent where nobody looks."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self.dirty = False
+class _SettingsDone(ProgressLine):
+    """How many settings are done, and how long the others will take."""
 
     def __call__(self, done: int, total: int, seconds: float) -> None:
         if not self.shows:
@@ -99,13 +94,7 @@ class _ProgressLine:
         self.first = getattr(self, "first", done)  # what an earlier run had done says nothing about this one's speed
         here = done - self.first
         left = f", {_clock(seconds / here * (total - done))} left" if here else ""
-        click.echo(f"\r{f'{done}/{total} settings{left}'[: _width() - 1]}\x1b[K", nl=False, err=True)
-        self.dirty = True
-
-    def clear(self) -> None:
-        if self.dirty:
-            click.echo("\r\x1b[K", nl=False, err=True)
-            self.dirty = False
+        self.show(f"{done}/{total} settings{left}")
 
 
 def _clock(seconds: float) -> str:

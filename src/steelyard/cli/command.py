@@ -23,10 +23,10 @@ import click
 from click.core import ParameterSource
 from click.types import StringParamType
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import NEAR, did_you_mean
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.late_pattern import late_pattern
-from steelyard.options.option import Option, names_in, refuse_choice, typed_text, unknown_word
+from steelyard.options.option import DEBUG, FORMAT, NO_COLOR, OUTPUTS, QUIET, Option, names_in, refuse_choice, typed_text, unknown_word
 from steelyard.redaction import redact
 
 if TYPE_CHECKING:
@@ -303,8 +303,7 @@ class Group(click.Group):
         word = args[0]
         if not word.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, word) is None:
             known = self.list_commands(ctx)
-            near = nearest(word, known)
-            hint = f"did you mean {near}?" if near else f"{ctx.command_path} --help lists {', '.join(known)}"
+            hint = did_you_mean(word, known, NEAR, str) or f"{ctx.command_path} --help lists {', '.join(known)}"
             raise UsageError(f"no such command {word!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -411,7 +410,7 @@ def verb_command(
             words = [typed.pop(param.name or "") for param in context.command.params if isinstance(param, click.Argument)]
             function(*words, Given(typed, declared, context))
 
-        flags = [_flag(option) for option in declared if not option.python_alone]
+        flags = [declared_flag(option) for option in declared if not option.python_alone]
         for add in reversed([*flags, *([] if answers is None else _common(FormatChoice(answers, beside), output))]):
             called = add(called)
         make = command if group is None else group.command
@@ -522,7 +521,8 @@ def flag_of(option: Option) -> str:
     return option.flag or f"--{option.name.replace('_', '-')}"
 
 
-def _flag(option: Option) -> Callable[[Decorated], Decorated]:
+def declared_flag(option: Option, **more: Any) -> Callable[[Decorated], Decorated]:
+    """A declared option as click's decorator. more: what click is told besides."""
     words = [*filter(None, [option.short]), flag_of(option), *option.also]
     given: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "multiple": option.repeat, "type": option.type}
     given["required"] = option.required
@@ -544,36 +544,41 @@ def _flag(option: Option) -> Callable[[Decorated], Decorated]:
         given |= {"default": option.default, "show_default": True}
     if option.variable:
         given |= {"envvar": option.variable}
-    return click.option(*words, option.name, **given)
+    return click.option(*words, option.name, **given | more)
 
 
 def _common(formats: FormatChoice, output: bool) -> list[Callable[[Decorated], Decorated]]:
     """--format, -o, --no-color, --quiet, --debug, the same everywhere."""
-    of_output = click.option(
-        "-o",
-        "--output",
-        type=OUTPUT,
-        multiple=True,
-        help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
-    )
     return [
-        click.option(
-            "--format",
-            "format_",
-            type=formats,
-            help="Format of the answer.  [default: text, or from the extension of -o]",
-        ),
-        *([of_output] if output else []),
-        click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR)."),
-        click.option("--quiet", is_flag=True, help="Print only errors to stderr."),
-        click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+        declared_flag(FORMAT, type=formats),
+        *([declared_flag(OUTPUTS)] if output else []),
+        *(declared_flag(option) for option in (NO_COLOR, QUIET, DEBUG)),
     ]
+
+
+class ProgressLine:
+    """How far it is, on a line of standard error that goes away again; silent where nobody looks."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shows = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._dirty = False
+
+    def show(self, line: str) -> None:
+        if self.shows:
+            click.echo(f"\r{line[: _width() - 1]}\x1b[K", nl=False, err=True)
+            self._dirty = True
+
+    def clear(self) -> None:
+        if self._dirty:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self._dirty = False
 
 
 @contextmanager
 def reading_progress(quiet: bool) -> Iterator[None]:
-    """How far the reading of large files is, on a line of standard error that goes away again, if that is a terminal."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    """How far the reading of large files is."""
+    line = ProgressLine(quiet)
+    if not line.shows:
         yield
         return
     import time
@@ -581,20 +586,16 @@ def reading_progress(quiet: bool) -> Iterator[None]:
     from steelyard.read.engines.memory import working
 
     since = time.monotonic()
-    shown: list[str] = []
 
     def tell(what: str, fraction: float) -> None:
         if time.monotonic() - since > PATIENCE:  # what is short needs no progress
-            line = f"{what} {fraction:4.0%}"
-            click.echo(f"\r{line[: _width() - 1]}\x1b[K", nl=False, err=True)
-            shown.append(line)
+            line.show(f"{what} {fraction:4.0%}")
 
     try:
         with working(progress=tell):
             yield
     finally:
-        if shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
+        line.clear()
 
 
 # ---- texts that are taken apart ----------------------------------------------------------------------------------------
@@ -712,6 +713,13 @@ READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "numbers": _numbers,
     "prices": _prices,
 }
+
+
+def one_line(text: str) -> str:
+    """A message as one line of a terminal, without anything that it obeys."""
+    from steelyard.render.terminal import harmless
+
+    return harmless(" ".join(text.split()))
 
 
 # ---- the answer --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.types import StringParamType
 
-from steelyard.cli.command import command
+from steelyard.cli.command import command, declared_flag
+from steelyard.options.option import DEBUG
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -19,7 +20,7 @@ VARIABLE = "_STEELYARD_COMPLETE"  # click's protocol: the script calls `steelyar
 
 @command()
 @click.argument("shell", type=click.Choice(SHELLS))
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@declared_flag(DEBUG)
 def completion(shell: str, debug: bool) -> None:
     """Print a script that completes commands, options, and the names of metrics, intervals and tests.
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import click
 
-from steelyard.cli.command import OUTPUT, command
+from steelyard.cli.command import OUTPUT, command, declared_flag
 from steelyard.errors import UsageError
+from steelyard.options.option import DEBUG, NO_COLOR
 
 DATA = ("digits_logistic.csv", "digits_naive_bayes.csv")
 STEPS = [
@@ -89,8 +90,8 @@ Try next, on your own predictions (CSV files with the columns id, truth and pred
 @click.option("--html", is_flag=True, help="Write the answers to one HTML page instead of the terminal.")
 @click.option("-o", "--output", type=OUTPUT, help="With --html: where to write the page.  [default: demo.html]")
 @click.option("--open", "open_", is_flag=True, help="With --html: open the page in a browser.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.option("--no-color", is_flag=True, help="No colour (same as setting NO_COLOR).")
+@declared_flag(DEBUG)
+@declared_flag(NO_COLOR)
 def demo(html: bool, output: Path | None, open_: bool, debug: bool, no_color: bool) -> None:
     """A tour of steelyard on real data that ships with it. Needs no network and leaves no files behind.
 

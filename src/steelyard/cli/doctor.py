@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import re
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from steelyard.cli.command import command
+from steelyard.cli.command import command, declared_flag
+from steelyard.options.option import DEBUG, FORMAT
 from steelyard.version import __version__
 
 # Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
@@ -33,8 +35,8 @@ PROGRAMS = {
 
 
 @command()
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@declared_flag(replace(FORMAT, choices=("text", "json"), default="text", help="Format of the answer."))
+@declared_flag(DEBUG)
 def doctor(format_: str, debug: bool) -> None:
     """Show what is installed, and what each extra would add.
 

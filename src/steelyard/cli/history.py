@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from steelyard.cli.command import CommandGroup, Given, in_flags, refuse_given, verb_command
+from steelyard.cli.command import CommandGroup, Given, in_flags, one_line, refuse_given, verb_command
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.options.history import DOES, OPTIONS, USED
 from steelyard.options.option import RUN_KEYWORDS, refuse_nowhere_to_keep
@@ -126,19 +126,13 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
     from steelyard.estimate.past.keeping import keep
 
     for warning in keep(result, history=given["history"], keep_answers=bool(given["keep_answers"]), **where, **facts):
-        click.echo(f"warning: {_plain(in_flags(warning, given.context.command))}", err=True)
+        click.echo(f"warning: {one_line(in_flags(warning, given.context.command))}", err=True)
 
 
 def refuse_nowhere(given: Given) -> None:
     """Answers are kept in a history, named or configured; without one there is nowhere to keep them."""
     if not configured(given["config"]):
         refuse_nowhere_to_keep(given["history"])
-
-
-def _plain(text: str) -> str:
-    from steelyard.render.terminal import harmless
-
-    return harmless(" ".join(text.split()))
 
 
 def configured(config: Path | None) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import click
 
 from steelyard.cli.command import INPUT, Given, split, verb_command
 from steelyard.errors import AmbiguityError, DataError, UsageError
+from steelyard.evaluate.models.opening import named_object
 from steelyard.options.learners import OPTIONS
 
 
@@ -51,33 +50,7 @@ def learners(baseline: str, candidate: str, given: Given) -> None:
 
 def load_learner(text: str) -> Any:
     """The estimator that pkg.mod:name stands for: itself, or what calling it without arguments gives."""
-    module, colon, name = text.partition(":")
-    if not (module and colon and name):
-        raise UsageError(
-            f"Name the learner as pkg.mod:name, not {text!r}.",
-            need="pkg.mod:name",
-            hint="sklearn.naive_bayes:GaussianNB, or mymodels:make_a",
-        )
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)  # as python -m does; workers inherit it
-    try:
-        found: Any = import_module(module)
-    except Exception as fault:  # a user's module may fail in any way
-        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
-        raise UsageError(
-            f"Cannot import {module!r} ({type(fault).__name__}: {fault}).",
-            got=f"{type(fault).__name__}: {fault}",
-            need="a module",
-            hint=hint,
-        ) from fault
-    for part in name.split("."):
-        if not hasattr(found, part):
-            public = [each for each in vars(found) if not each.startswith("_")][:12]
-            raise UsageError(
-                f"No {name!r} in {module!r}; it has {', '.join(public)}.", got=f"names {', '.join(public)}", need="one of them"
-            )
-        found = getattr(found, part)
+    found, _ = named_object(text, "learner", "sklearn.naive_bayes:GaussianNB, or mymodels:make_a")
     if isinstance(found, type) or not hasattr(found, "fit"):
         found = _made(found, text)
     return found

@@ -13,9 +13,9 @@ from typing import NoReturn
 
 import click
 
-from steelyard.cli.command import LazyGroup
-from steelyard.did_you_mean import nearest
-from steelyard.errors import SteelyardError
+from steelyard.cli.command import LazyGroup, one_line
+from steelyard.did_you_mean import NEAR, did_you_mean
+from steelyard.errors import SteelyardError, UsageError
 from steelyard.redaction import redact
 from steelyard.version import __version__
 
@@ -113,9 +113,9 @@ def _main(arguments: list[str]) -> NoReturn:
     except click.ClickException as mistake:
         code = _print_error(_usage_message(mistake), 3, arguments)
     except SteelyardError as mistake:
-        code = _print_error(f"error: {_one_line(str(mistake))}", 3, arguments)
+        code = _print_error(f"error: {one_line(str(mistake))}", 3, arguments)
     except Exception as fault:
-        told = f"internal error: {type(fault).__name__}: {_one_line(str(fault))}. Hint: {ISSUE_HINT}"
+        told = f"internal error: {type(fault).__name__}: {one_line(str(fault))}. Hint: {ISSUE_HINT}"
         code = _print_error(told, 70, arguments)
     except SystemExit as stop:  # SIGTERM
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
@@ -170,18 +170,13 @@ def _print_error(message: str, code: int, arguments: list[str]) -> int:
 
 
 def _usage_message(mistake: click.ClickException) -> str:
-    text = _one_line(mistake.format_message())
+    text = one_line(mistake.format_message())
     context = getattr(mistake, "ctx", None)
     if isinstance(mistake, click.NoSuchOption) and context is not None:
         flags = [flag for param in context.command.get_params(context) for flag in (*param.opts, *param.secondary_opts)]
-        text = f"No such option {_one_line(mistake.option_name)}."
-        if near := nearest(mistake.option_name.lstrip("-"), [flag[2:] for flag in flags if flag[:2] == "--"]):
-            return f"error: {text} Did you mean --{near}?"
+        long = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
+        text = f"No such option {one_line(mistake.option_name)}."
+        if near := did_you_mean(mistake.option_name.lstrip("-"), long, NEAR, lambda name: f"--{name}"):
+            return f"error: {UsageError(text, hint=near)}"
     where = f" Hint: {context.command_path} --help" if context is not None else ""
     return f"error: {text}{where}"
-
-
-def _one_line(text: str) -> str:
-    from steelyard.render.terminal import harmless
-
-    return harmless(" ".join(text.split()))

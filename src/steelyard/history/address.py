@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from steelyard.databases import server_settings
 from steelyard.errors import UsageError
 
-HINT = "sqlite:///runs.db (one more slash for an absolute path), or postgresql://user@host:5432/db"
+HINT = "sqlite:///runs.db (one more slash for an absolute path), or postgresql://host:5432/db"
 OFF = "none"
 
 
@@ -40,12 +40,11 @@ def parse_address(url: str, base: str | os.PathLike[str] | None = None) -> Addre
     if parts.scheme == "sqlite":
         return _file(parts.netloc, unquote(parts.path), asked, base)
     if parts.scheme not in ("postgresql", "postgres"):
-        got = f"the kind {parts.scheme!r}" if "://" in url and parts.scheme else "no URL"
+        shown = "This" if "@" in url or "=" in url else repr(url)  # what may hold a password is not repeated
         raise UsageError(
-            f"The address of a history begins with sqlite:/// or postgresql://; this has {got}.",
-            got=got,
-            need="sqlite:/// or postgresql://",
-            hint=HINT,
+            f"{shown} is not a history address; use sqlite:///FILE or postgresql://HOST/DATABASE.",
+            got=f"the kind {parts.scheme!r}" if "://" in url and parts.scheme else "no URL",
+            need="sqlite:///FILE or postgresql://HOST/DATABASE",
         )
     settings = server_settings(parts)
     place = f"{parts.hostname or asked.get('host', '')}{f':{port}' if port else ''}"

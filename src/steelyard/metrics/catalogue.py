@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import meant, nearest
 from steelyard.errors import UsageError
 from steelyard.metrics.base import EACH, Metric
 from steelyard.metrics.labels import LABELS
@@ -137,6 +137,6 @@ def _unknown(text: str) -> UsageError:
         near = f"{average}_{near}"
     need = f"one of {', '.join(names)}"
     if near is not None:
-        return UsageError(f"No metric {text!r}.", got=repr(text), need=need, hint=f"did you mean {near}?")
+        return UsageError(f"No metric {text!r}.", got=repr(text), need=need, hint=meant([near]))
     said = f"No metric {text!r}. There are {', '.join(names)}."
     return UsageError(said, got=repr(text), need=need, hint="average over classes with macro_, micro_ or weighted_, as in macro_f1")

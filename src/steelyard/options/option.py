@@ -10,7 +10,7 @@ from functools import cache, wraps
 from types import CodeType
 from typing import Any, TypeVar
 
-from steelyard.did_you_mean import FEW, either, nearest, refused_choice
+from steelyard.did_you_mean import FEW, NEAR, did_you_mean, either, refused_choice
 from steelyard.errors import UsageError, in_short, with_article
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
@@ -288,6 +288,19 @@ FALSE_ALARMS = Option(
 DETAILS = Option(name="details", terminal="printing", switch=True, help="Also print standard errors.")
 OPEN = Option(name="open_", terminal="browser", flag="--open", switch=True, help="Open the page in a browser.")
 DEBUG = Option(name="debug", terminal="printing", switch=True, help="Show the traceback of an error.")
+OUTPUTS = Option(
+    name="output",
+    short="-o",
+    terminal="output",
+    kind="output",
+    repeat=True,
+    help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
+)
+QUIET = Option(name="quiet", terminal="printing", switch=True, help="Print only errors to stderr.")
+NO_COLOR = Option(name="no_color", terminal="printing", switch=True, help="No colour (same as setting NO_COLOR).")
+FORMAT = Option(
+    name="format_", flag="--format", terminal="printing", help="Format of the answer.  [default: text, or from the extension of -o]"
+)
 
 # What is believed of a difference.
 PRIOR_SCALE = Option(
@@ -359,8 +372,7 @@ def refuse_unknown(given: Collection[str], known: Iterable[str], call: str) -> N
     known = list(known)
     for word in given:
         if word not in known:
-            near = nearest(word, known)
-            hint = f"did you mean {near}?" if near else f"{call} takes {', '.join(sorted(known))}"
+            hint = did_you_mean(word, known, NEAR, str) or f"{call} takes {', '.join(sorted(known))}"
             raise UsageError(f"unknown argument {word!r} of {call}", hint=hint)
 
 

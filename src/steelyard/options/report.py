@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from steelyard.options.option import DEBUG, OPEN, Option
+from steelyard.options.option import DEBUG, OPEN, QUIET, Option
 
 _FLAGS = "a flag for cards of `report`"
 TASK = Option(name="task", default="other", python_alone=_FLAGS, help="The Hub's name for this type of task.")
@@ -77,7 +77,7 @@ OPTIONS = (
     ),
     OPEN,
     *CARDS,
-    Option(name="quiet", terminal="printing", switch=True, help="Print only errors to stderr."),
+    QUIET,
     DEBUG,
 )
 

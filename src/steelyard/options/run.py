@@ -16,6 +16,7 @@ from steelyard.options.option import (
     HISTORY,
     KEEP_ANSWERS,
     NIGHT,
+    OUTPUTS,
     PRIOR_SCALE,
     SPEC,
     Option,
@@ -163,14 +164,7 @@ OPTIONS = (
         kind="output",
         help="Where to write the rows, one JSON object per line.",
     ),
-    Option(
-        name="answer_",
-        terminal="output",
-        flag="--answer",
-        kind="output",
-        repeat=True,
-        help="Write the answer to this file instead of stdout; its extension sets the format. Repeat for several formats.",
-    ),
+    replace(OUTPUTS, name="answer_", flag="--answer", short=""),
     Option(
         name="fail_on",
         terminal="exit code",

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_bytes
-from steelyard.did_you_mean import either, nearest
+from steelyard.did_you_mean import did_you_mean, either
 from steelyard.errors import SourceError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import is_share_of_reference, ratio_columns
@@ -167,8 +167,7 @@ class _ConfigReader:
     def fields(self, table: dict[str, Any], prefix: str, known: Mapping[str, Callable[[_ConfigReader, Any, str], Any]]) -> dict[str, Any]:
         for key in table:
             if key not in known:
-                near = nearest(key, known, cutoff=0.5)
-                hint = _OTHER_NAMES.get(key) or (f"did you mean {prefix}{near}?" if near else "")
+                hint = _OTHER_NAMES.get(key) or did_you_mean(key, known, shown=lambda near: f"{prefix}{near}")
                 raise SourceError(
                     f"Unknown key {prefix}{key} in {self.shown!r}{'' if hint else '; the keys are ' + ', '.join(known)}.",
                     got="an unknown key",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import NEAR, did_you_mean
 from steelyard.errors import SourceError, UsageError
 from steelyard.options.option import is_share_of_reference
 from steelyard.reference.entry import PLAIN_KEY, SPEC_DEFAULTS, Entry
@@ -176,8 +176,7 @@ class _EntryReader:
     def _scale(self, name: str, node: Node) -> str:
         text = self._text(name, node)
         if text not in SCALES:
-            near = nearest(text, SCALES)
-            self._wrong(name, node, repr(text), f"one of {', '.join(SCALES)}", f"did you mean {near}?" if near else "")
+            self._wrong(name, node, repr(text), f"one of {', '.join(SCALES)}", did_you_mean(text, SCALES, NEAR, str))
         return text
 
     def _protocol(self, name: str, node: Node) -> dict[str, str]:
@@ -212,8 +211,8 @@ class _EntryReader:
         from steelyard.metrics.catalogue import NAMES_ELSEWHERE
 
         known = [*self.spec_keys, *KEYS, PLAIN_KEY, *NAMES_ELSEWHERE]
-        near = nearest(name, known, cutoff=0.5)
-        hint = f"did you mean {near}? Else declare" if near else "declare"
+        near = did_you_mean(name, known, shown=str)
+        hint = f"{near} Else declare" if near else "declare"
         hint += " your own spec keys as spec_keys in steelyard.toml, and a metric that we do not know as `metric`"
         need = "a spec key, a setting, or the name of the metric"
         self.refuse(line, f"unknown key {name!r}", f"the unknown key {name!r}", need, hint)

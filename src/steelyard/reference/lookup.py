@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.did_you_mean import nearest, nearest_few
+from steelyard.did_you_mean import did_you_mean, meant, nearest_few
 from steelyard.errors import AmbiguityError, DataError, SourceError, UsageError, with_article
 from steelyard.late_dataclass import dataclass
 from steelyard.reference.config import Config, find_config
@@ -136,13 +136,12 @@ def _checked(spec: Mapping[str, Any], spec_keys: Iterable[str]) -> dict[str, Any
     said = dict(check_spec(spec))
     for key, value in said.items():
         if key not in known:
-            near = nearest(str(key), known, cutoff=0.5)
-            hint = f"did you mean {near}? " if near else ""
+            near = did_you_mean(str(key), known, shown=str)
             raise UsageError(
                 f"Unknown spec key {key!r}; known are {', '.join(known)}.",
                 got="a key that is not declared",
                 need=f"one of {', '.join(known)}",
-                hint=f"{hint}{'Else declare' if hint else 'declare'} your own as spec_keys in steelyard.toml",
+                hint=f"{f'{near} Else declare' if near else 'declare'} your own as spec_keys in steelyard.toml",
             )
         if value is not None and not isinstance(value, str | int | float):
             raise UsageError(
@@ -192,12 +191,12 @@ def _no_model(entries: Sequence[Entry], model: str, asked: Mapping[str, Any], fi
 
 
 def no_such_model(said: str, model: str, models: Sequence[str], *, hint: str) -> NoReferenceError:
-    """Nothing is recorded of a model; said: of what, as the sentence begins."""
+    """Nothing is recorded of a model. said: of what, as the sentence begins. hint: what to do if its name was not mistyped."""
     near = nearest_few(model, models, most=NEAREST)
     recorded = f"{len(models)} {'model' if len(models) == 1 else 'models'} recorded" if models else "no models recorded"
-    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near and model not in models else ""
     need = f"a recorded model{nearest_models(model, models)}"
-    return NoReferenceError(f"{said} ({recorded}).{meant}", got=recorded, need=need, hint=hint)
+    mistyped = "" if model in models else meant([repr(each) for each in near])
+    return NoReferenceError(f"{said} ({recorded}).", got=recorded, need=need, hint=mistyped or hint)
 
 
 def nearest_models(model: str, models: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ def test_python_that_cannot_be_used(module: str) -> None:
         model_of("python:no_such_module_x:f")
     with pytest.raises(UsageError, match=r"RuntimeError: no weights.*fix the module"):
         model_of(f"python:{module}_broken:f")
-    with pytest.raises(UsageError, match=r"as pkg\.mod:attr"):
+    with pytest.raises(UsageError, match=r"as pkg\.mod:name"):
         model_of(f"python:{module}")
     with pytest.raises(UsageError, match=r"failed when it was called without arguments.*weights"):
         model_of(f"python:{module}:Needs")

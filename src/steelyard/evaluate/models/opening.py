@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from steelyard.did_you_mean import either, nearest
+from steelyard.did_you_mean import NEAR, did_you_mean, either
 from steelyard.errors import UsageError, with_article
 
 if TYPE_CHECKING:
@@ -120,33 +121,34 @@ def default_name(text: str) -> str:
 
 
 def load(text: str) -> tuple[Any, str | None]:
-    """The object that pkg.mod:attr names, and a hash of the file it comes from. Modules of the current directory can be used."""
-    module, colon, attribute = text.partition(":")
-    if not (module and colon and attribute):
-        raise UsageError(f"Name the model as pkg.mod:attr, not {text!r}.", need="pkg.mod:attr", hint="python:mymodule:predict")
+    """The object that pkg.mod:name stands for, and a hash of the file it comes from."""
+    found, module = named_object(text, "model", "python:mymodule:predict")
+    return found, _fingerprint(getattr(module, "__file__", None))
+
+
+def named_object(text: str, what: str, example: str) -> tuple[Any, ModuleType]:
+    """The object that `pkg.mod:name` stands for, and its module, which may lie in the current directory. what: a model, a learner."""
+    name, colon, path = text.partition(":")
+    if not (name and colon and path):
+        raise UsageError(f"Name the {what} as pkg.mod:name, not {text!r}.", need="pkg.mod:name", hint=example)
     here = os.getcwd()
     if here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)  # as python -m does
+        sys.path.insert(0, here)  # as python -m does; workers inherit it
     try:
-        found: Any = importlib.import_module(module)
+        module = import_module(name)
     except (Exception, SystemExit) as fault:  # a user's module may fail in any way
-        hint = f"run it where {module.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
-        raise UsageError(
-            f"Cannot import {module!r} ({type(fault).__name__}: {fault}).",
-            got=f"{type(fault).__name__}: {fault}",
-            need="a module",
-            hint=hint,
-        ) from fault
-    source = _fingerprint(getattr(found, "__file__", None))
-    for part in attribute.split("."):
+        got = f"{type(fault).__name__}: {fault}"
+        hint = f"run it where {name.partition('.')[0]} can be imported" if isinstance(fault, ModuleNotFoundError) else "fix the module"
+        raise UsageError(f"Cannot import {name!r} ({got}).", got=got, need="a module", hint=hint) from fault
+    found: Any = module
+    for part in path.split("."):
         if not hasattr(found, part):
             public = [each for each in dir(found) if not each.startswith("_")]
             known = f"it has {', '.join(public[:12])}" if public else "it has no public names"
-            near = nearest(part, public)
-            hint = f"did you mean {near}?" if near else ""
-            raise UsageError(f"Module {module!r} has no {attribute!r}; {known}.", got=known, need="a name that it has", hint=hint)
+            hint = did_you_mean(part, public, NEAR, str)
+            raise UsageError(f"Module {name!r} has no {path!r}; {known}.", got=known, need="a name that it has", hint=hint)
         found = getattr(found, part)
-    return found, source
+    return found, module
 
 
 def _fingerprint(path: str | None) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from steelyard.did_you_mean import listed, nearest, unknown_key
+from steelyard.did_you_mean import did_you_mean, listed, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
 from steelyard.late_dataclass import dataclass
@@ -100,13 +100,12 @@ def check_columns(wanted: Sequence[str], columns: Sequence[str], key: str) -> No
     for name in wanted:
         if name in columns:
             continue
-        near = nearest(name, columns, cutoff=0.5)
         path = "a column is meant, not a way into one" if "." in name else ""
         raise UsageError(
             f"No column {name!r} for {key}; the columns are {listed(columns)}.",
             got=f"columns {listed(columns)}",
             need="one of them",
-            hint=f"did you mean {near!r}?" if near else path,
+            hint=did_you_mean(name, columns) or path,
         )
 
 

@@ -19,7 +19,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import meant, nearest
 from steelyard.errors import UsageError
 from steelyard.evaluate.asking.asks import Case
 from steelyard.evaluate.scorers.base import Scoring, is_number
@@ -206,7 +206,7 @@ def _of_class(source: Any) -> tuple[dict[str, Any], Mapping[str, Any], Mapping[s
                 f"The task has an attribute {name!r}, which means nothing to a run.",
                 got=f"the attribute {name!r}",
                 need="names it knows",
-                hint=f"did you mean {near!r}?",
+                hint=meant([repr(near)]),
             )
     given = {key: getattr(made, key) for key in KEYS if getattr(made, key, None) is not None}
     given.setdefault("name", type(made).__name__)

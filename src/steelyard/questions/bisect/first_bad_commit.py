@@ -70,16 +70,7 @@ def bisect(
     were chosen by an answer are not evidence; then the commit that splits what is believed best, until one is sure enough. The command
     gets the ids in the file STEELYARD_ITEMS and writes a log into the folder STEELYARD_OUT. Answers are kept below .steelyard/bisect.
     """
-    said = {
-        "good_run": good_run,
-        "bad_run": bad_run,
-        "log": log,
-        "metric": metric,
-        "higher_is_better": higher_is_better,
-        "timeout": timeout,
-    }
-    said |= {"delta": delta, "batch": batch, "rounds": rounds, "whole_runs": whole_runs, "max_calls": max_calls}
-    said |= {"history": history, "task": task, "model": model, "config": config, **columns}
+    said = _said(locals())
     where = Repository(repository)
     line = where.line(*_ends(where, commits))
     return _result(line, *_searched(where, [each.id for each in line], command, said, tell or _nothing))
@@ -112,6 +103,7 @@ def bisect_step(
 
     Both ends are asked once, and their answers are kept below .steelyard/bisect, as those of `bisect` are.
     """
+    said = _said(locals())
     where = Repository(repository)
     good, bad = _ends(where, commits)
     here = where.commit("HEAD")
@@ -119,17 +111,7 @@ def bisect_step(
         end = "good" if here == good else "bad"
         return JudgedCommit(commit=here, answer=end, conclusion=f"{here[:12]} is the {end} end")
     steps = halvings(max(2, where.many_between(good, bad)))
-    said = {
-        "good_run": good_run,
-        "bad_run": bad_run,
-        "log": log,
-        "metric": metric,
-        "higher_is_better": higher_is_better,
-        "timeout": timeout,
-    }
     said |= {"delta": DELTA.default / steps if delta is None else delta}
-    said |= {"batch": batch, "rounds": rounds, "whole_runs": whole_runs, "max_calls": max_calls}
-    said |= {"history": history, "task": task, "model": model, "config": config, **columns}
     found, _, _ = _searched(where, [good, here, bad], command, said, _nothing)
     if 1 in found.skipped:
         return JudgedCommit(commit=here, answer="undecided", conclusion=f"{here[:12]} cannot be judged: {found.skipped[1]}")
@@ -142,6 +124,11 @@ def bisect_step(
         return JudgedCommit(commit=here, answer="undecided", conclusion=open_)
     answer = "bad" if found.named.start == 1 else "good"
     return JudgedCommit(commit=here, answer=answer, conclusion=f"{here[:12]} is {answer} ({shown}, {_chance(sure)})")
+
+
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    """What `bisect` and `bisect_step` were given of the options that both have, by their names."""
+    return {**{name: given[name] for name in _UNSAID if name in given}, **given["columns"]}
 
 
 def _chance(sure: float) -> str:

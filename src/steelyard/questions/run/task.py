@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.atomic import read_bytes
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import DataError, SourceError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Answer, Ask, Case, Model
 from steelyard.evaluate.models.http_client import Timeouts
@@ -124,12 +124,12 @@ def _key_in(name: str | None) -> str | None:
     if found:
         return found
     remember(name)
-    near = nearest(name, [each for each in os.environ if each != name], cutoff=0.8)
+    others = [each for each in os.environ if each != name]
     raise UsageError(
         "key_env= names no environment variable, or an empty one.",
         got="a key_env that names no environment variable, or an empty one",
         need="the name of the variable that holds the key, not the key itself",
-        hint=f"did you mean {near}?" if near else f"export {KEY}=..., and key_env={KEY}",
+        hint=did_you_mean(name, others, cutoff=0.8, shown=str) or f"export {KEY}=..., and key_env={KEY}",
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, BinaryIO
 
-from steelyard.did_you_mean import nearest
+from steelyard.did_you_mean import did_you_mean
 from steelyard.errors import SourceError
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
@@ -183,12 +183,11 @@ def _not_found(path: str) -> SourceError:
         return SourceError(f"{path!r} is an address, not a local file.", got="an address", need="a local file", hint="download it first")
     folder, base = os.path.split(path)
     try:
-        near = nearest(base, os.listdir(folder or "."), cutoff=0.5)
+        hint = did_you_mean(base, os.listdir(folder or "."), shown=lambda near: repr(os.path.join(folder, near)))
     except OSError:
         return SourceError(
             f"No such file: {path!r} (there is no directory {folder!r}).", got=f"no directory {folder!r}", need="an existing file"
         )
-    hint = f"did you mean {os.path.join(folder, near)!r}?" if near else ""
     return SourceError(f"No such file: {path!r}.", got="no such file", need="an existing file", hint=hint)
 
 
