@@ -191,7 +191,8 @@ class AccuracyTask:
         if fails:
             also = "" if guard is None else '\n\nWith pytest, record an intended change with --accuracy-update --accuracy-reason "..."'
             raise AssertionError("\n\n".join(part for part in (str(verdict), note) if part) + also)
-        return float(verdict.candidate["value"])
+        assert verdict.candidate.estimate is not None  # a run was evaluated
+        return float(verdict.candidate.estimate)
 
     def _settings(self, entry: Entry | None, place: ReferenceLocation) -> dict[str, Any]:
         """The class's own numbers, where the reference does not say them."""

@@ -318,11 +318,11 @@ class Accuracy:
         compared: bool = True,
         history: Mapping[str, str] | None = None,
     ) -> None:
-        properties = {"task": verdict.task, "model": verdict.model, "outcome": outcome, "candidate": verdict.candidate.get("value")}
+        properties = {"task": verdict.task, "model": verdict.model, "outcome": outcome, "candidate": verdict.candidate.estimate}
         if compared:
             d = verdict.difference
-            properties |= {"verdict": verdict.verdict, "p_value": verdict.p_value, "reference": verdict.reference.get("value")}
-            properties |= {"difference": d.get("estimate"), "lower": d.get("lower"), "mde": verdict.mde}
+            properties |= {"verdict": verdict.verdict, "p_value": verdict.p_value, "reference": verdict.reference.estimate}
+            properties |= {"difference": d.estimate, "lower": d.lower, "mde": verdict.mde}
         if history is not None:
             properties["history"] = history.get("id")
         self.tell(
@@ -344,7 +344,7 @@ def short_text(v: Verdict, source: Any = None, where: Sequence[str] = ()) -> str
     """The verdict as a failing test shows it: what happened, on which numbers, which items, and how to accept it."""
     shown = score_text(v)
     lines = [f"{v.verdict.upper()}: {guard_name(v)}", v.conclusion, ""]
-    lines.append(f"reference {shown(v.reference.get('value'))}, run {shown(v.candidate.get('value'))}, threshold {shown(v.threshold)}")
+    lines.append(f"reference {shown(v.reference.estimate)}, run {shown(v.candidate.estimate)}, threshold {shown(v.threshold)}")
     if v.difference.estimate is not None:
         lower = v.difference.lower
         bound = "" if lower is None else f", at worst {shown(lower)} (one-sided, {100 * (1 - v.alpha):g}%)"

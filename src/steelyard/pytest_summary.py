@@ -303,11 +303,11 @@ def cells(one: Mapping[str, Any]) -> list[str]:
         return [*names, *[NONE] * 5, word]
     shown, size = score_text(v), NONE if v.n is None else f"{v.n:,}"
     if not one.get("compared"):
-        return [*names, size, NONE, shown(v.candidate.get("value")), NONE, NONE, word]
+        return [*names, size, NONE, shown(v.candidate.estimate), NONE, NONE, word]
     d, lower = v.difference.estimate, v.difference.lower
     gap = NONE if d is None else shown(d) if lower is None else f"{shown(d)} [{shown(lower)}]"
     word = f"{word} ({v.verdict})" if one["outcome"] == "update" else word
-    return [*names, size, shown(v.reference.get("value")), shown(v.candidate.get("value")), gap, p_beside(v.p_value, v.alpha), word]
+    return [*names, size, shown(v.reference.estimate), shown(v.candidate.estimate), gap, p_beside(v.p_value, v.alpha), word]
 
 
 def table(found: Sequence[Mapping[str, Any]]) -> list[str]:

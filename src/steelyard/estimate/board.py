@@ -131,7 +131,15 @@ def _rows(runs: Sequence[SystemItems], pairs: dict[tuple[int, int], Comparison],
     rows = []
     for place, tier in zip(order, tiers, strict=True):
         system = _system(pairs, place)
-        rows.append(Ranked(**{**system, "name": runs[place].name}, tier=tier))
+        rows.append(
+            Ranked(
+                name=runs[place].name,
+                estimate=system.estimate,
+                interval=system.interval,
+                standard_error=system.standard_error,
+                tier=tier,
+            )
+        )
     return rows
 
 

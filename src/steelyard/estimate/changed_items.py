@@ -152,7 +152,7 @@ def write_flips(path: str | os.PathLike[str], pairs: Pairs, metric: Metric) -> N
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for item in changed_items(pairs, metric):
-        writer.writerow([_harmless(item[column]) for column in COLUMNS])
+        writer.writerow([_harmless(getattr(item, column)) for column in COLUMNS])
     write_text(Path(path), out.getvalue())
 
 

@@ -239,15 +239,17 @@ def _detectable(found: Evidence, asked: CompareOptions) -> float | None:
     return None if found.too_few else detectable(asked, found.error, found.noise, found.pull, found.offset)
 
 
-def too_few_groups(details: Mapping[str, Any]) -> str:
+def too_few_groups(details: ComparisonDetails) -> str:
     """Why p is not judged: the groups, and what they are worth.
 
-    >>> too_few_groups({"groups": 3, "groups_effective": 3.0}), too_few_groups({"groups": 31, "groups_effective": 1.68})
-    ('3 groups are too few', '31 groups, worth 1.7 equal ones, are too few')
+    >>> too_few_groups(ComparisonDetails(groups=3, groups_effective=3.0))
+    '3 groups are too few'
+    >>> too_few_groups(ComparisonDetails(groups=31, groups_effective=1.68))
+    '31 groups, worth 1.7 equal ones, are too few'
     """
-    many, worth = details["groups"], details["groups_effective"]
+    many, worth = details.groups or 0, details.groups_effective
     said = f"{many} groups" if many != 1 else "1 group"
-    if worth <= 0.95 * many:
+    if worth is not None and worth <= 0.95 * many:
         said += f", worth {worth:.1f} equal ones,"
     return f"{said} {'are' if many != 1 else 'is'} too few"
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from steelyard.errors import DataError, UsageError, with_article
 from steelyard.results.evaluation import Evaluation
+from steelyard.results.history import HeldAgainst
 from steelyard.results.measurement import Measurement
 from steelyard.results.verdict import Recorded, Verdict
 
 COMMANDS = ("run", "check", "record", "measure")
-REFERENCE = ("value", "n", "runs", "sigma_run", "recorded")
 _OF_VERDICT = ("p_value", "threshold", "theta", "margin", "alpha", "design", "metric", "scale", "higher_is_better", "n")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?|\d{4}-\d\d-\d\d")
 
@@ -73,7 +73,7 @@ def _of_verdict(v: Verdict) -> dict[str, Any]:
         "model": v.model,
         "spec": dict(v.spec),
         "verdict": v.verdict,
-        "estimate": v.candidate.get("value"),
+        "estimate": v.candidate.estimate,
         "difference": v.difference.estimate,
         "lower": v.difference.lower,
         "upper": v.difference.upper,
@@ -82,7 +82,7 @@ def _of_verdict(v: Verdict) -> dict[str, Any]:
             **({"stopped": True} if v.details.stopping is not None else {}),  # by its answers: no fair sample of them
         }
         or None,
-        "reference": {name: v.reference[name] for name in REFERENCE if v.reference.get(name) is not None} or None,
+        "reference": HeldAgainst.of_reference(v.reference).to_dict() or None,
         **{name: getattr(v, name) for name in _OF_VERDICT},
     }
 

@@ -16,6 +16,7 @@ from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.render.digits import steadied
 from steelyard.results.base import Result
+from steelyard.results.comparison import ChangedItem
 
 if TYPE_CHECKING:
     from steelyard.render.pictures.forest import Forest
@@ -373,7 +374,7 @@ def filled(*sections: Section | None) -> list[Section]:
     return [section for section in sections if section is not None and section.blocks]
 
 
-Flips = tuple[Sequence[Mapping[str, Any]], str]  # items as `changed_items` has them, and a note
+ListedItems = tuple[Sequence[ChangedItem], str]  # items that changed, and a note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +382,7 @@ class PageExtras:
     """What a page may show beside the result: densities by the name of their row, and flipped items read from a file."""
 
     densities: Mapping[str, Curve]
-    flips: Flips | None = None
+    flips: ListedItems | None = None
 
 
 NOTHING = PageExtras(densities={})

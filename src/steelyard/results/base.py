@@ -381,7 +381,7 @@ class _Fields:
 
     def __init__(self, cls: Any) -> None:
         each = [(one, one.metadata.get("json", one.name)) for one in fields(cls)]
-        words = {one.name: str(one.type).removesuffix(" | None") for one, _ in each}
+        words = {one.name: str(one.type).removesuffix(" | None").removesuffix(" | str") for one, _ in each}
         # Fields that JSON has no object for: key -> field of the part; and what else makes that part.
         self.apart = {one.name: one.metadata["apart"] for one, _ in each if "apart" in one.metadata}
         self.defaults = {one.name: one.metadata["defaults"] for one, _ in each if one.name in self.apart}
@@ -455,7 +455,12 @@ def _converter(kind: Any) -> Callable[[Any], Any] | None:
         kinds = tuple(each for each in inside if each is not NoneType)
         if len(kinds) > 1 and all(isinstance(each, type) and issubclass(each, Plain) for each in kinds):
             return lambda value: class_for(kinds, value).from_dict(value)
-        return None if len(kinds) > 1 and kinds[0] in _SIMPLE else _converter(kinds[0])
+        if len(kinds) > 1 and kinds[0] in _SIMPLE:
+            return None
+        part = _converter(kinds[0])
+        if part is None or str not in kinds:
+            return part
+        return lambda value: value if isinstance(value, str) else part(value)  # a part, or the text that stands for it
     if kind in _SIMPLE:
         return partial(_simple, kind)
     if origin is not tuple:

@@ -193,10 +193,21 @@ class PlugInItems(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizeInterval(ResultPart):
+    """The interval of a number of items; None there is unbounded. The method is None where the points have no noise to judge by."""
+
+    low: int | None
+    high: int | None
+    confidence_level: float
+    method: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDetails(ResultPart):
     """Of a plan, by its goal. None is an answer here (no prior, a curve that does not get there), so what was not found is NOT_SET.
 
-    `test` is the name of a test, or how many items to test on (split); `interval` the name of a method, or that of n (train).
+    Two keys have two meanings, by the goal: `test` is how many items to test on (split) or the name of a test (detect and rule-out), and
+    `interval` is that of n (train) or the name of the method that is planned for (width and split).
     """
 
     BRIEF = True
@@ -210,7 +221,7 @@ class PlanDetails(ResultPart):
     total: int | None = NOT_SET  # split
     train: int | None = NOT_SET
     target: float | None = NOT_SET  # train
-    test: str | int | None = NOT_SET
+    test: int | str | None = NOT_SET  # split: how many items; detect: the name of a test
     sigma: float | None = NOT_SET
     sd: float | None = NOT_SET
     discordance: float | None = NOT_SET
@@ -241,7 +252,7 @@ class PlanDetails(ResultPart):
     lower: float | None = NOT_SET
     upper: float | None = NOT_SET
     width: float | None = NOT_SET
-    interval: Any = NOT_SET  # the name of a method, or the interval of n
+    interval: SizeInterval | str | None = NOT_SET  # train: of n; width: the name of a method
     confidence_level: float | None = NOT_SET
     prior: Sequence[float] | None = NOT_SET
     success_rate: float | None = NOT_SET

@@ -9,6 +9,7 @@ from typing import Any
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, json_name
 from steelyard.results.nights import SinceNight
+from steelyard.results.verdict import JudgedSystem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,11 @@ class HeldAgainst(ResultPart):
     runs: int | None = None
     sigma_run: float | None = None
     recorded: str | None = None
+
+    @classmethod
+    def of_reference(cls, r: JudgedSystem) -> HeldAgainst:
+        """The reference of a verdict, as the history keeps it."""
+        return cls(value=r.estimate, n=r.n, runs=r.runs, sigma_run=r.sigma_run, recorded=r.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

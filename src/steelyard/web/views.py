@@ -18,6 +18,7 @@ from steelyard.questions.history.history import VERDICTS, compare_runs, list_run
 from steelyard.render.html.page import part_of
 from steelyard.render.listing_cells import about, figure
 from steelyard.render.page import CAP, PageExtras
+from steelyard.results.comparison import ChangedItem
 from steelyard.results.history import PastRun
 from steelyard.web.chart import series_picture, small_picture
 from steelyard.web.pages import asked, asked_number, asked_spec, page
@@ -253,9 +254,7 @@ def compare(request: Request) -> Response:
         first, second = history.run(a), history.run(b)
         answer = compare_runs(first.id, second.id, history=history)
         flips = changed_items(history.items(first.id) or {}, history.items(second.id) or {})
-    items = [
-        {"id": id_, "change": "lost" if now < then else "gained", "baseline": then, "candidate": now} for id_, then, now in flips[:CAP]
-    ]
+    items = [ChangedItem(id=id_, change="lost" if now < then else "gained", baseline=then, candidate=now) for id_, then, now in flips[:CAP]]
     note = f"The first {CAP:,} of {len(flips):,} items." if len(flips) > CAP else f"All {len(flips):,} items."
     return page(
         request,

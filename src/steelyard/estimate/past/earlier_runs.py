@@ -14,7 +14,6 @@ import numpy as np
 from steelyard.errors import SteelyardError
 from steelyard.estimate.guard.night_values import mean_metric, recorded_values, up_of
 from steelyard.estimate.past.nights import NightBudget, StoredNight
-from steelyard.history.entries import REFERENCE
 from steelyard.history.nights import NIGHT, JudgedValues
 from steelyard.history.nights import REFERENCE as REFERENCE_EVENT
 from steelyard.history.store import History, items_of
@@ -46,7 +45,7 @@ class PastTask:
     metric: str
     up: float
     recorded: tuple[JudgedValues, ...]
-    reference: Mapping[str, Any] | None = None
+    reference: HeldAgainst | None = None
     protocol: Mapping[str, str] | None = None
     n: int | None = None  # items that were compared with it
 
@@ -80,7 +79,7 @@ def suite_task(
     higher_is_better: bool,
     config: Config,
     directory: str | os.PathLike[str] | None,
-    reference: Mapping[str, Any] | None = None,
+    reference: HeldAgainst | None = None,
     protocol: Mapping[str, str] | None = None,
     n: int | None = None,
 ) -> PastTask | None:
@@ -88,14 +87,13 @@ def suite_task(
     try:
         place = locate(task, directory, config.path)
         entry = matched(place, model, spec, load(place, model)).entry
-        if reference is not None and any(getattr(entry, name) != reference.get(name) for name in ENTRY):
+        if reference is not None and any(getattr(entry, name) != getattr(reference, name) for name in ENTRY):
             return None
         found = recorded_values(place, entry, metric, higher_is_better=higher_is_better, hashed=config.ids == "hashed")
     except SteelyardError:
         return None
     if found is None:
         return None
-    said = None if reference is None else {name: reference[name] for name in REFERENCE if reference.get(name) is not None}
     return PastTask(
         key=task_key(task, model, spec),
         task=task,
@@ -104,7 +102,7 @@ def suite_task(
         metric=metric,
         up=found[0],
         recorded=found[1],
-        reference=said,
+        reference=reference,
         protocol=None if protocol is None else _told(protocol),
         n=n,
     )
@@ -124,7 +122,7 @@ def judged_task(
         higher_is_better=verdict.higher_is_better,
         config=config,
         directory=directory,
-        reference=verdict.reference,
+        reference=HeldAgainst.of_reference(verdict.reference),
         protocol=protocol,
         n=verdict.n,
     )
@@ -220,12 +218,12 @@ def _comparable(run: PastRun, task: PastTask) -> bool:
     return task.protocol is None or _told(run.protocol) == dict(task.protocol)
 
 
-def _same_reference(run: PastRun, reference: Mapping[str, Any], n: int | None) -> bool:
+def _same_reference(run: PastRun, reference: HeldAgainst, n: int | None) -> bool:
     """Whether a run was checked against this record. Its value is that of the items they share, so it tells only where they are as many."""
     own = run.reference or HeldAgainst()
-    if any(own.get(name) != reference.get(name) for name in ENTRY):
+    if any(getattr(own, name) != getattr(reference, name) for name in ENTRY):
         return False
-    return run.n != n or own.value == reference.get("value")
+    return run.n != n or own.value == reference.value
 
 
 def _told(protocol: Mapping[str, Any]) -> dict[str, str]:

@@ -235,7 +235,7 @@ def _margins() -> Trial:
 
     def shown(before: FloatArray, after: FloatArray, unit: IntArray) -> bool:
         found = compared(before, after, unit, margin=0.1).equivalence
-        return found is not None and bool(found["p_lower"] <= ALPHA)
+        return found is not None and bool(found.p_lower <= ALPHA)
 
     where = [("largest 30%", 0.3), ("25 by Zipf", 0.3), (GIANT, 0.3), ("30 of 10", 0.3), ("largest 20%", 0.7), ("largest 40%", 0.3)]
     settings = _at(*((*each, 0.2, 0.1) for each in where), names=LOST_GAINED)

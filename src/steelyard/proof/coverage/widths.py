@@ -32,4 +32,4 @@ def stopped(method: str, setting: Setting, rng: np.random.Generator) -> Iterator
     found = plan_estimate(
         metric="accuracy", expected=float(setting["p"]), width=float(setting["width"]), batch=int(setting["batch"]), interval=method
     )
-    yield Point(words(setting), float(found.details["stopped_coverage"]))
+    yield Point(words(setting), found.details.stopped_coverage or 0.0)

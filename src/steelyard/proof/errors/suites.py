@@ -97,4 +97,4 @@ def _red(z: FloatArray, correction: str) -> npt.NDArray[np.bool_]:
         for i, p in enumerate(p_values)
     ]
     found = judged(guards, verdicts, ALPHA, correction, None, TODAY, [])
-    return np.array([row["counts_as"] == "regression" for row in found.rows])
+    return np.array([row.counts_as == "regression" for row in found.rows])

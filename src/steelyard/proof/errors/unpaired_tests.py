@@ -197,7 +197,7 @@ def _margin_apart() -> Trial:
 
     def calls(a: FloatArray, b: FloatArray) -> bool:
         found = unpaired.compare_means(a, b, parse("mean"), replace(plainly(), margin=0.1), Warnings(), bounds=(-0.1, 1.0)).equivalence
-        return found is not None and significant(found["p_lower"])
+        return found is not None and significant(found.p_lower)
 
     return Trial(
         family="not worse by a margin, scores of a known range on different items",

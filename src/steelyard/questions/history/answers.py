@@ -83,7 +83,7 @@ def _beside(item: ChangedItem, texts: Mapping[str, str] | None) -> ChangedItem:
         return item
     more = {"prompt": texts.get("prompt"), "target": None if item.truth is not None else texts.get("target")}
     more["baseline_answer"] = None if isinstance(item.baseline, str) else texts.get("answer")
-    return replace(item, **{key: value for key, value in more.items() if value and not item.get(key)})
+    return replace(item, **{key: value for key, value in more.items() if value and not getattr(item, key)})
 
 
 @documented(

@@ -198,7 +198,7 @@ def sign(wanted: PowerQuestion, spread: ItemVariance) -> str:
         "n_reference": spread.n_reference,
         "answers": None if max(spread.answers) == 1 else spread.answers,
         "within": None if max(spread.within) == 0 else spread.within,
-        "pilot": spread.details.get("pilot_n"),
+        "pilot": spread.facts.get("pilot_n"),
     }
     return signature.write(facts)
 
@@ -408,7 +408,7 @@ def _planned(wanted: PowerQuestion, spread: ItemVariance, available: int | None)
         "design_effect": spread.design_effect,
         **({"alternative": wanted.alternative} if wanted.alternative != "less" else {}),
         **({"expected": spread.expected} if spread.expected is not None else {}),
-        **spread.details,
+        **spread.facts,
     }
     if spread.kind == "discordance" and theta is not None and wanted.goal == "detect":
         details["discordance_under_drop"] = spread.psi(theta)

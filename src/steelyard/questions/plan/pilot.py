@@ -28,6 +28,7 @@ from steelyard.options.measure import settle
 from steelyard.questions.plan.variance import ItemVariance
 from steelyard.read.open_source import open_source
 from steelyard.results.base import Warnings
+from steelyard.results.details import ComparisonDetails, RowDetails
 from steelyard.tally.rounding import deviation_of
 from steelyard.tally.sample import Sample
 
@@ -103,7 +104,7 @@ def _of_error(run: SystemItems, more: Mapping[str, Any], metric: Metric) -> Item
         value=value,
         words=words,
         most=math.inf if metric.width is None else metric.width,
-        details={"pilot_n": n, "pilot_estimate": row.estimate},
+        facts={"pilot_n": n, "pilot_estimate": row.estimate},
         warnings=_small(n),
         **_plain(more),
     )
@@ -149,7 +150,7 @@ def _one(run: SystemItems, more: Mapping[str, Any], wanted: Metric | None) -> It
         words=f"two separate samples of scores like the pilot's: {sample.n:,} items, standard deviation {deviation:.4g}",
         most=1.0 if unit else math.inf,
         accuracy=row.estimate if right_or_wrong else None,
-        details={name: value for name, value in facts.items() if value is not None},
+        facts={name: value for name, value in facts.items() if value is not None},
         warnings=_small(sample.n),
         **{**_plain(more), "design_effect": _effect_of_groups(sample.design.kind, sample.design.units, row.details, more)},
     )
@@ -183,19 +184,19 @@ def _plain(more: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in more.items() if name not in ("answers", "within")}
 
 
-def _effect_of_groups(kind: str, groups: int, details: Mapping[str, Any], more: Mapping[str, Any]) -> float:
+def _effect_of_groups(kind: str, groups: int, details: RowDetails, more: Mapping[str, Any]) -> float:
     """The design effect: as given, else as the groups of the pilot show it; too few show none."""
     if kind != "groups" or more["design_effect"] != 1.0:
         return float(more["design_effect"])
-    effect = details.get("design_effect")
-    if not isinstance(effect, (int, float)):
+    effect = details.design_effect
+    if effect is None:
         _refuse_few_groups(groups, details)
     return float(effect or 1.0)
 
 
-def _refuse_few_groups(groups: int, details: Mapping[str, Any]) -> NoReturn:
+def _refuse_few_groups(groups: int, details: RowDetails | ComparisonDetails) -> NoReturn:
     need = f"at least {FEWEST} groups, worth {LEAST:g} of equal size, to see how much they cost"
-    worth = details.get("groups_effective", groups)
+    worth = groups if details.groups_effective is None else details.groups_effective
     got = f"{groups} group(s)" + (f" of unequal size, worth {worth:.2g}" if worth < 0.95 * groups else "")
     raise DataError(f"The design effect needs {need}; there are {got}.", got=got, need=need, hint="give the design effect, or group none")
 
@@ -253,7 +254,7 @@ def _two(
     words = f"the same items; the differences of the two pilot runs have standard deviation {sd:.4g}"
     grouped = " (design effect of the groups included)" if found.design == "clustered" else ""
     most = 1.0 if within_unit(metric, [pairs.baseline, pairs.candidate]) else math.inf
-    return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, details=facts, warnings=_small(found.n), **_plain(more))
+    return ItemVariance(kind="sd", value=sd, words=words + grouped, most=most, facts=facts, warnings=_small(found.n), **_plain(more))
 
 
 def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], goal: str) -> ItemVariance:
@@ -274,7 +275,7 @@ def _of_flips(found: Evidence, facts: dict[str, Any], more: Mapping[str, Any], g
         most=1.0,
         healthy=True,
         upper=upper,
-        details=facts,
+        facts=facts,
         warnings=tuple(warnings),
         **_plain(more),
     )
@@ -303,7 +304,7 @@ def _in_percent(spread: ItemVariance) -> ItemVariance:
             need="a fraction",
             hint="write 0.03 for three points",
         )
-    details = {**spread.details, "scale": "percent"}
+    facts = {**spread.facts, "scale": "percent"}
     return replace(
-        spread, value=100 * spread.value, most=100.0, percent=True, words=f"{spread.words} (x 100: theta is in percent)", details=details
+        spread, value=100 * spread.value, most=100.0, percent=True, words=f"{spread.words} (x 100: theta is in percent)", facts=facts
     )

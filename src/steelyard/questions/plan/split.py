@@ -60,7 +60,7 @@ def plan_split(
     `details` has train, test, score, lower, upper, and the splits that are nearly as good.
 
     >>> p = plan_split({"size": [100, 400, 900, 1600, 2500], "accuracy": [0.85, 0.9, 0.9167, 0.925, 0.93]}, total=5000)
-    >>> p.details["train"], p.details["test"], round(p.details["lower"], 4)
+    >>> p.details.train, p.details.test, round(p.details.lower, 4)
     (3019, 1981, 0.9199)
     """
     settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)

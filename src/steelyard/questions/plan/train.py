@@ -226,7 +226,7 @@ def plan_train(
     `n` is None where the curve does not get there; `details` has the interval of n, the asymptote, the fit.
 
     >>> p = plan_train({"size": [100, 400, 900, 1600, 2500], "accuracy": [0.85, 0.901, 0.916, 0.9255, 0.93]}, target=0.935)
-    >>> p.n, p.details["interval"]["low"], p.details["interval"]["high"], round(p.details["asymptote"]["estimate"], 3)
+    >>> p.n, p.details.interval.low, p.details.interval.high, round(p.details.asymptote.estimate, 3)
     (4636, 3006, 15569, 0.948)
     """
     settings = settle(confidence_level=confidence_level, draws=draws, seed=seed)

@@ -39,7 +39,7 @@ class ItemVariance:
     accuracy: float | None = None
     percent: bool = False
     alternative: str = "less"
-    details: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property

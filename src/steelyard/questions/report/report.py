@@ -13,7 +13,7 @@ from steelyard.metrics.base import EACH
 from steelyard.metrics.catalogue import find
 from steelyard.options.option import documented
 from steelyard.options.report import OPTIONS
-from steelyard.results.comparison import Comparison
+from steelyard.results.comparison import ChangedItem, Comparison
 from steelyard.results.evaluation import Evaluation
 from steelyard.results.measurement import Measurement
 from steelyard.results.plan import Curve
@@ -24,7 +24,7 @@ from steelyard.tally import joint
 
 if TYPE_CHECKING:
     from steelyard.infer.posterior.beta import Posterior
-    from steelyard.render.page import Flips
+    from steelyard.render.page import ListedItems
 
 POINTS = 161  # of a density that is drawn
 TAIL = 1e-4  # beyond this quantile a density has nothing to show
@@ -99,12 +99,12 @@ def _has_items(result: Any) -> bool:
     return judged or isinstance(result, Comparison | Verdict)
 
 
-def read_flips(path: Path_) -> Flips:
+def read_flips(path: Path_) -> ListedItems:
     """The items and a note: those of a `--flips-out` file, no more of them than a page carries."""
     from steelyard.render.page import CAP
 
     target = Path(path)
-    items: list[dict[str, str]] = []
+    items: list[ChangedItem] = []
     many = 0
     try:
         with target.open(newline="", encoding="utf-8-sig") as file:
@@ -118,7 +118,7 @@ def read_flips(path: Path_) -> Flips:
                     )
                 many += 1
                 if many <= CAP:
-                    items.append({head: row[head] or "" for head in FLIP_HEADS})
+                    items.append(ChangedItem(**{head: row[head] or "" for head in FLIP_HEADS}))
     except OSError as fault:
         raise SourceError(
             f"Cannot open {str(target)!r}, the file of compare's flips_out: {fault.strerror or fault}.",

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.late_pattern import late_pattern
 from steelyard.render.digits import EMPTY
 from steelyard.render.page import CAP, HTML, SHOWN_CHANGES, Cell, MarkedText, PageBlock, PageTable, capped
+from steelyard.results.comparison import ChangedItem
 from steelyard.results.verdict import Verdict
 
 _WORD = late_pattern(r"\s*\S+\s*?(?=\s|\Z)|\s+\Z")
@@ -20,7 +21,7 @@ OPEN = 20  # changed items that are shown without a click
 CHANGED, CHANGED_FIRST = "Items that changed", "items that changed, largest changes first"
 
 
-def item_tables(items: Sequence[Mapping[str, Any]], names: tuple[str, str], note: str = "") -> list[PageBlock]:
+def item_tables(items: Sequence[ChangedItem], names: tuple[str, str], note: str = "") -> list[PageBlock]:
     """Flipped items: the first twenty, and the others behind a line to click on. Many can be searched."""
     heads, rows = item_rows(items, names)
     made = capped(CHANGED_FIRST.capitalize(), heads, rows)
@@ -48,41 +49,41 @@ def flip_table(flips: Mapping[str, int], first: str, second: str) -> PageTable:
     )
 
 
-def item_rows(items: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> tuple[list[str], list[list[Cell]]]:
+def item_rows(items: Sequence[ChangedItem], names: tuple[str, str]) -> tuple[list[str], list[list[Cell]]]:
     """Heads and rows of changed items. A column that no item has is left out. names: of the two who answered."""
-    prompts = any(item.get("prompt") for item in items)
+    prompts = any(item.prompt for item in items)
     truths = any(_truth(item) is not None for item in items)
-    slices = any(item.get("slice") for item in items)
+    slices = any(item.slice for item in items)
     heads = ["change", "item", *(["slice"] if slices else []), *(["prompt"] if prompts else []), *(["truth"] if truths else []), *names]
     rows: list[list[Cell]] = []
     for item in items:
-        row: list[Cell] = [str(item.get("change", "")), _name(item)]
-        row += [str(item.get("slice") or "")] if slices else []
-        row += [str(item.get("prompt") or "")] if prompts else []
+        row: list[Cell] = [item.change, _name(item)]
+        row += [item.slice or ""] if slices else []
+        row += [item.prompt or ""] if prompts else []
         row += [cell_text(_truth(item))] if truths else []
         rows.append([*row, *_answered(item)])
     return heads, rows
 
 
-def _truth(item: Mapping[str, Any]) -> Any:
-    return item.get("target") if item.get("truth") is None else item["truth"]
+def _truth(item: ChangedItem) -> str | None:
+    return item.target if item.truth is None else item.truth
 
 
-def _answered(item: Mapping[str, Any]) -> tuple[Cell, Cell]:
+def _answered(item: ChangedItem) -> tuple[Cell, Cell]:
     """Both answers; where an item is told by its scores, each with its score in front."""
-    told = {side: item.get(f"{side}_answer") for side in ("baseline", "candidate")}
-    if not any(told.values()):
-        return answers(item.get("baseline"), item.get("candidate"))
-    old, new = ([("", cell_text(item.get(side)) + (": " if text else ""))] for side, text in told.items())
-    texts = [MarkedText(pieces=[("", text or "")]) for text in told.values()]
-    if all(told.values()) and told["baseline"] != told["candidate"]:
-        texts = list(marked(str(told["baseline"]), str(told["candidate"])))
+    before, now = item.baseline_answer or "", item.candidate_answer or ""
+    if not before and not now:
+        return answers(item.baseline, item.candidate)
+    old, new = ([("", cell_text(value) + (": " if text else ""))] for value, text in ((item.baseline, before), (item.candidate, now)))
+    texts = [MarkedText(pieces=[("", text)]) for text in (before, now)]
+    if before and now and before != now:
+        texts = list(marked(before, now))
     return MarkedText(pieces=[*old, *texts[0].pieces]), MarkedText(pieces=[*new, *texts[1].pieces])
 
 
-def _name(item: Mapping[str, Any]) -> str:
+def _name(item: ChangedItem) -> str:
     """The id; the excerpt of the prompt in its place, where the prompt itself is not shown."""
-    return str(item.get("id", "") if item.get("prompt") else item.get("excerpt") or item.get("id", ""))
+    return item.id if item.prompt else item.excerpt or item.id
 
 
 def cell_text(value: Any) -> str:
@@ -154,24 +155,24 @@ def _joined(pieces: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 def changed_cells(v: Verdict, most: int | None = SHOWN_CHANGES) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the items that changed, the most telling of them; after a regression the lost ones first."""
     told = list(v.changed_items[:most])
-    items = sorted(told, key=lambda item: item.get("change") == "gained") if v.verdict == "regression" else told
-    truths = any(item.get("truth") is not None for item in items)
-    slices = any(item.get("slice") for item in items)
+    items = sorted(told, key=lambda item: item.change == "gained") if v.verdict == "regression" else told
+    truths = any(item.truth is not None for item in items)
+    slices = any(item.slice for item in items)
     heads = ["", "item", *(["slice"] if slices else []), *(["truth"] if truths else []), "reference -> run"]
     return heads, [_item_cells(item, truths, slices) for item in items]
 
 
-def _item_cells(item: Mapping[str, Any], truths: bool, slices: bool) -> list[str]:
-    change = f"{cell_text(item.get('baseline'))} -> {cell_text(item.get('candidate'))}"
-    about = [*([str(item.get("slice") or "")] if slices else []), *([cell_text(item.get("truth"))] if truths else [])]
-    return [str(item.get("change", "")), _item_name(item), *about, change]
+def _item_cells(item: ChangedItem, truths: bool, slices: bool) -> list[str]:
+    change = f"{cell_text(item.baseline)} -> {cell_text(item.candidate)}"
+    about = [*([item.slice or ""] if slices else []), *([cell_text(item.truth)] if truths else [])]
+    return [item.change, _item_name(item), *about, change]
 
 
-def _item_name(item: Mapping[str, Any]) -> str:
+def _item_name(item: ChangedItem) -> str:
     """What people see of an item: the excerpt of its prompt, where its id is a hash."""
-    return str(item.get("excerpt") or item.get("id", ""))
+    return item.excerpt or item.id
 
 
 def lost_ids(v: Verdict, most: int) -> Sequence[str]:
     """The first few items that the run lost."""
-    return [_item_name(item) for item in v.changed_items[:SHOWN_CHANGES] if item.get("change") == "lost"][:most]
+    return [_item_name(item) for item in v.changed_items[:SHOWN_CHANGES] if item.change == "lost"][:most]

@@ -14,8 +14,8 @@ from steelyard.render.page import (
     TEXT,
     WRITTEN,
     Estimates,
-    Flips,
     Heading,
+    ListedItems,
     Page,
     PageBlock,
     PageExtras,
@@ -29,6 +29,7 @@ from steelyard.render.page import (
 )
 from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, flip_table, item_tables
 from steelyard.render.pictures.forest import Forest, GuideLine, bar
+from steelyard.results.base import NOT_SET
 from steelyard.results.comparison import Comparison
 from steelyard.results.measurement import Row
 from steelyard.results.plan import Curve
@@ -140,10 +141,9 @@ def _changed(c: Comparison) -> list[PageBlock]:
     items = c.changed_items[:SHOWN_CHANGES]
     if not items:
         return []
-    truths = any(item["truth"] is not None for item in items)
-    keys = ["id", *(["truth"] if truths else []), "baseline", "candidate"]
-    heads = ["item" if key == "id" else key for key in keys]
-    rows = [[item["change"], *(_cell(item[key]) for key in keys)] for item in items]
+    truths = any(item.truth is not None for item in items)
+    heads = ["item", *(["truth"] if truths else []), "baseline", "candidate"]
+    rows = [[item.change, item.id, *([_cell(item.truth)] if truths else []), _cell(item.baseline), _cell(item.candidate)] for item in items]
     text = PageTable(heads=["", *heads], rows=rows, label=CHANGED_FIRST, columns="left", ours=(0,), narrow=24, seen=(TEXT,))
     return [text, PageTable(heads=["change", *heads], rows=rows, ours=(0,), noun="items", seen=(MARKDOWN,))]
 
@@ -164,7 +164,7 @@ def _pooled(c: Comparison) -> list[PageBlock]:
     ]
 
 
-def _items(c: Comparison, flips: Flips | None) -> Section | None:
+def _items(c: Comparison, flips: ListedItems | None) -> Section | None:
     blocks: list[PageBlock] = [flip_table(c.flips, c.baseline.name, c.candidate.name)] if c.flips is not None else []
     told, note = (c.changed_items, "") if flips is None else flips
     if flips is None and c.flips is not None and (all_of := c.flips["baseline_only"] + c.flips["candidate_only"]) > len(told):
@@ -180,14 +180,14 @@ def _slices(c: Comparison) -> Section | None:
         return None
     bars, rows = [], []
     for part in c.slices:
-        name = f"{part['by']} = {part['value']}"
-        inner: Comparison | None = part["comparison"]
+        name = f"{part.by} = {part.value}"
+        inner = part.comparison
         if inner is None:
             rows.append([name, "", "undefined", NONE, NONE, NONE])
             continue
         gap = Row(metric=MINUS, estimate=inner.difference.estimate, n=inner.n, interval=inner.difference.interval)
         bars.append(bar(name, gap))
-        rows.append([name, f"{inner.n:,}", *row_texts(gap), p_text(inner.p_value), p_text(part["p_adjusted"])])
+        rows.append([name, f"{inner.n:,}", *row_texts(gap), p_text(inner.p_value), p_text(part.p_adjusted)])
     heads = ["slice", "n", MINUS, "interval", "p", "p corrected"]
     table = capped("Difference by slice", heads, rows, numbers=(1, 2, 4, 5), folded="The numbers", seen=(HTML,))
     written = PageTable(heads=heads, rows=rows, columns="left", ours=range(1, 6), narrow=32, noun="slices", seen=WRITTEN)
@@ -200,7 +200,7 @@ def _slices(c: Comparison) -> Section | None:
 def _splits(c: Comparison) -> Section | None:
     """Split by split, where learners were compared by cross-validation, and the pooled predictions."""
     blocks: list[PageBlock] = []
-    splits: Sequence[Mapping[str, Any]] = c.details.get("splits") or ()
+    splits: Sequence[Mapping[str, Any]] = c.details.splits or ()
     known = [(i, one) for i, one in enumerate(splits, 1) if one.get("baseline") is not None and one.get("candidate") is not None]
     if known:
         from steelyard.render.pictures.plane import Line, plane_of
@@ -223,7 +223,7 @@ def _splits(c: Comparison) -> Section | None:
 
 def rows_of(c: Comparison) -> tuple[list[Row], Row]:
     """The two systems and their difference as rows."""
-    own = [c.details.get("n_baseline", c.n), c.details.get("n_candidate", c.n)]
+    own = [c.n if n is None else n for n in (c.details.n_baseline, c.details.n_candidate)]
     systems = [
         Row(metric=c.metric, estimate=s.estimate, n=n, interval=s.interval, standard_error=s.standard_error)
         for s, n in zip((c.baseline, c.candidate), own, strict=True)
@@ -234,16 +234,16 @@ def rows_of(c: Comparison) -> tuple[list[Row], Row]:
 
 def metric_name(c: Comparison) -> str:
     """The metric, with its class in brackets where it has one."""
-    return f"{c.metric}[{c.details['label'] or EMPTY}]" if "label" in c.details else c.metric
+    return c.metric if c.details.label is None else f"{c.metric}[{c.details.label or EMPTY}]"
 
 
 def prior_words(c: Comparison) -> str:
     """What P(candidate better) rests on."""
-    if c.details.get("prior_scale") is not None:
-        return f" (prior scale: differences of SD {c.details['prior_scale']:g})"
-    if "prior_sd" not in c.details:  # answers of 0.1.0 do not say
+    if c.details.prior_scale is not None:
+        return f" (prior scale: differences of SD {c.details.prior_scale:g})"
+    size = c.details.prior_sd
+    if size is NOT_SET:  # answers of 0.1.0 do not say
         return ""
-    size = c.details["prior_sd"]
     return f" (prior scale: differences of {'any size' if size is None else f'SD {size:.2g}'})"
 
 
@@ -262,8 +262,8 @@ def quotient_text(found: Mapping[str, float | None]) -> str:
 def facts(c: Comparison) -> list[str]:
     """What the comparison rests on, a sentence each, the same in text and in Markdown."""
     out = [test_sentence(c)]
-    if "log" in c.details:
-        out.append("log: " + ", ".join(f"{what} {value}" for what, value in c.details["log"].items()))
+    if c.details.log is not None:
+        out.append("log: " + ", ".join(f"{what} {value}" for what, value in c.details.log.items()))
     if c.flips is not None:
         f = c.flips
         out.append(
@@ -272,11 +272,10 @@ def facts(c: Comparison) -> list[str]:
         )
     if c.details.quotient is not None:
         out.append(f"candidate / baseline = {quotient_text(c.details.quotient)}")
-    if "wins" in c.details:
-        out.append("; ".join(f"{word}: {c.details[word]:,}" for word in ("wins", "ties", "losses")))
-    if "variance_within_share" in c.details:
-        share = c.details["variance_within_share"]
-        out.append(f"run-to-run noise within items is {share:.0%} of the variance of the difference")
+    if c.details.wins is not None:
+        out.append(f"wins: {c.details.wins:,}; ties: {c.details.ties:,}; losses: {c.details.losses:,}")
+    if c.details.variance_within_share is not None:
+        out.append(f"run-to-run noise within items is {c.details.variance_within_share:.0%} of the variance of the difference")
     if c.probability_candidate_better is not None:
         out.append(f"P(candidate better) = {c.probability_candidate_better:.3f}{prior_words(c)}")
     if c.equivalence is not None:
@@ -288,13 +287,13 @@ def facts(c: Comparison) -> list[str]:
                 f"P(worse by more than the margin) = {r.worse:.3f}, P(within it) = {r.equivalent:.3f}, "
                 f"P(better by more than it) = {r.better:.3f}"
             )
-    gain = c.details.get("pairing_gain")
+    gain = c.details.pairing_gain
     together = [f"correlation {c.correlation:.2f}"] if c.correlation is not None else []
     if isinstance(gain, float):
         together.append(f"without pairing, this precision takes {gain:.1f} times the items")
     if together:
         out.append("; ".join(together))
-    out += [sentence for found in c.details.get("over_tasks", ()) for sentence in _over_tasks(found)]
+    out += [sentence for found in c.details.over_tasks or () for sentence in _over_tasks(found)]
     out += split_facts(c)
     if c.mde is not None:
         out.append(f"smallest difference detectable with 80% power: {number_texts(c.mde, None, None, c.mde / 10)[0]}")
@@ -317,11 +316,11 @@ def _over_tasks(found: Mapping[str, Any]) -> list[str]:
 def test_sentence(c: Comparison) -> str:
     """The test, its side and its p-value."""
     t = c.test
-    exact = " (exact)" if t.details.get("exact") else ""
+    exact = " (exact)" if t.details.exact else ""
     share = ""
-    if "share" in t.details:
-        of = f" of {t.details['draws']:,} resamples" if "draws" in t.details else " of resamples"
-        share = f"; share{of} {t.details['share']:.4g}, side: {t.details['side']}"
+    if t.details.share is not None:
+        of = " of resamples" if t.details.draws is None else f" of {t.details.draws:,} resamples"
+        share = f"; share{of} {t.details.share:.4g}, side: {t.details.side}"
     return f"test: {t.name}{exact}, {t.alternative}, {p_is(t.p_value)}{share}"
 
 
@@ -330,14 +329,14 @@ WIDEST = 12  # classes of a pooled table that people read; the JSON has every ta
 
 def is_cross_validation(c: Comparison) -> bool:
     """Whether the comparison is one of learners."""
-    return c.details.get("design") == "cross-validation"
+    return c.details.design == "cross-validation"
 
 
 def split_facts(c: Comparison) -> list[str]:
     """How the items were split, how the splits went, and the statistic behind the p-value."""
     if not is_cross_validation(c):
         return []
-    splits: Sequence[dict[str, Any]] = c.details["splits"]
+    splits = c.details.splits or ()
     ahead, behind, level, undefined = 0, 0, 0, 0
     for one in splits:
         if one["baseline"] is None or one["candidate"] is None:
@@ -351,22 +350,20 @@ def split_facts(c: Comparison) -> list[str]:
     went = f"candidate better in {ahead} of {len(splits)} splits, worse in {behind}, level in {level}"
     out = [_scheme(c, splits), went + (f", undefined in {undefined}" if undefined else "")]
     if c.test.statistic is not None:
-        df = " and ".join(map(str, c.test.details.get("df", [])))
+        df = " and ".join(map(str, c.test.details.df or []))
         out.append(f"{'F' if c.test.name == '5x2cv-f' else 't'} = {c.test.statistic:.3f} with {df} degrees of freedom")
     return out
 
 
-def _scheme(c: Comparison, splits: Sequence[dict[str, Any]]) -> str:
-    folds, repeats, share = c.details["folds"], c.details["repeats"], c.details["test_size"]
+def _scheme(c: Comparison, splits: Sequence[Mapping[str, Any]]) -> str:
+    folds, repeats, share = c.details.folds, c.details.repeats, c.details.test_size
     if share is None:
         what = f"{repeats} x {folds} folds"
     elif folds is None:
         what = f"{repeats} random splits"
     else:
         what = f"one fit, {folds} disjoint test sets"
-    traits = [
-        trait for trait, there in (("stratified", c.details["stratified"]), ("in whole groups", c.details["groups"] is not None)) if there
-    ]
+    traits = [trait for trait, there in (("stratified", c.details.stratified), ("in whole groups", c.details.groups)) if there]
     sizes = [f"{_span([one[key] for one in splits])} to {verb} on" for key, verb in (("n_train", "train"), ("n_test", "test"))]
     return ", ".join([what, *traits]) + f": {' and '.join(sizes)}"
 
@@ -378,14 +375,14 @@ def _span(sizes: Sequence[int]) -> str:
 
 def pooled_title(c: Comparison) -> str:
     """What the pooled tables are."""
-    times = c.details["repeats"] if c.details["test_size"] is None else None
-    each = f"; every item is in it {times} times" if times is not None and times > 1 and not c.details["failures"] else ""
+    times = c.details.repeats if c.details.test_size is None else None
+    each = f"; every item is in it {times} times" if times is not None and times > 1 and not c.details.failures else ""
     return f"predictions pooled over the splits, baseline / candidate (rows: truth){each}"
 
 
 def pooled_grid(c: Comparison) -> list[list[str]] | None:
     """Heads, then a row for each truth; None where there are no tables, or too many classes to read."""
-    tables = c.details.get("tables") if is_cross_validation(c) else None
+    tables = c.details.tables if is_cross_validation(c) else None
     if not tables or not tables["baseline"] or not tables["candidate"]:
         return None
     counts: list[dict[tuple[str, str], int]] = []

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from steelyard.render.digits import EMPTY, nearest, p_is, p_text, row_texts, standard_errors
 from steelyard.render.page import (
     DRAWN,
@@ -25,7 +22,7 @@ from steelyard.render.page import (
     filled,
 )
 from steelyard.render.pictures.forest import Bar, Forest, bar
-from steelyard.results.comparison import Leaderboard, MeanRanks
+from steelyard.results.comparison import Leaderboard, MeanRanks, Ranked
 from steelyard.results.measurement import Row
 
 TIERS = "systems in one tier are not significantly different from its best"
@@ -34,16 +31,13 @@ ROOM = 40  # columns of the ranks that are drawn in signs
 
 def board_forest(board: Leaderboard) -> Forest:
     """Every system with its interval, its tier in front."""
-    rows = [
-        (f"{r['tier']}. {r['name']}", Row(metric=board.metric, estimate=r["estimate"], n=board.n, interval=r["interval"]))
-        for r in board.rows
-    ]
+    rows = [(f"{r.tier}. {r.name}", Row(metric=board.metric, estimate=r.estimate, n=board.n, interval=r.interval)) for r in board.rows]
     return Forest(title=f"{board.metric} of every system", bars=[bar(name, row) for name, row in rows[:DRAWN]], axis=board.metric)
 
 
 def leaderboard_page(board: Leaderboard, _: object) -> Page:
     """The leaderboard as a page."""
-    first = [r["name"] for r in board.rows if r["tier"] == board.rows[0]["tier"]] if board.rows else []
+    first = [r.name for r in board.rows if r.tier == board.rows[0].tier] if board.rows else []
     counted = f"{board.n:,} items"
     top: list[PageBlock] = [
         Sentences(sentences=[f"{counted}; {board.metric}; {TIERS}"], hang="", seen=(TEXT,)),
@@ -70,10 +64,10 @@ def leaderboard_page(board: Leaderboard, _: object) -> Page:
 
 def _systems(board: Leaderboard) -> Section:
     rows = [_row(board, r) for r in board.rows]
-    names = [r["name"] for r in board.rows]
-    cells = [[str(r["tier"]), r["name"], *row_texts(row), f"{row.n:,}"] for r, row in zip(board.rows, rows, strict=True)]
+    names = [r.name for r in board.rows]
+    cells = [[str(r.tier), r.name, *row_texts(row), f"{row.n:,}"] for r, row in zip(board.rows, rows, strict=True)]
     heads = ["tier", "system", "estimate", "interval", "n"]
-    tiered = [f"{r['tier']}. {r['name'] or EMPTY}" for r in board.rows]
+    tiered = [f"{r.tier}. {r.name or EMPTY}" for r in board.rows]
     drawing = board_forest(board)
     return Section(
         title="Systems",
@@ -87,9 +81,8 @@ def _systems(board: Leaderboard) -> Section:
     )
 
 
-def _row(board: Leaderboard, r: Mapping[str, Any]) -> Row:
-    error = r.get("standard_error")  # not in the files of the first version
-    return Row(metric=board.metric, estimate=r["estimate"], n=r.get("n", board.n), interval=r["interval"], standard_error=error)
+def _row(board: Leaderboard, r: Ranked) -> Row:
+    return Row(metric=board.metric, estimate=r.estimate, n=board.n, interval=r.interval, standard_error=r.standard_error)
 
 
 def _pairs(board: Leaderboard) -> Section | None:
@@ -98,7 +91,7 @@ def _pairs(board: Leaderboard) -> Section | None:
     rows = []
     for pair in board.pairs:
         gap = Row(metric="difference", estimate=pair.difference.estimate, n=pair.n, interval=pair.difference.interval)
-        adjusted = p_text(pair.details.get("p_adjusted"))
+        adjusted = p_text(pair.details.p_adjusted)
         rows.append([pair.baseline.name, pair.candidate.name, *row_texts(gap), p_text(pair.p_value), adjusted])
     heads = ["baseline", "candidate", "difference", "interval", "p", f"p ({board.correction})"]
     written = PageTable(heads=heads, rows=rows, label="all pairs", columns="left", ours=range(2, 6), narrow=20, noun="pairs", seen=WRITTEN)

@@ -73,7 +73,7 @@ def _curve(plan: Plan) -> list[PageBlock]:
 def _advice_block(plan: Plan) -> list[PageBlock]:
     """What training scores beside the test scores say, and how to make a split."""
     gap, how = plan.details.gap, plan.details.how
-    said = [*([gap["reading"]] if gap else []), *([how] if how else [])]
+    said = [*([gap.reading] if gap else []), *([how] if how else [])]
     return [Sentences(sentences=said, listed=False, hang="")] if said else []
 
 
@@ -122,19 +122,19 @@ def facts(plan: Plan) -> list[Fact]:
         out.append(("assurance", figure(plan.assurance), "chance that this many items are enough"))
     if plan.expected_n is not None:
         early = "labels on average, when labelling stops as soon as it is enough"
-        if (batch := plan.details.get("batch")) is not None:
+        if batch := plan.details.batch:
             early += " (looking after every item)" if batch == 1 else f" (looking after every {batch:,} items)"
         if plan.goal == "designs":
             early = "items on average, when stopping early and nothing changed"
-        elif plan.details.get("stopped_coverage") is not None:
-            early += f"; the interval then has {plan.details['stopped_coverage']:.1%} coverage"
+        elif covered := plan.details.stopped_coverage:
+            early += f"; the interval then has {covered:.1%} coverage"
         out.append(("expected", figure(plan.expected_n), early))
     return out
 
 
 def _sizes(plan: Plan) -> list[Fact]:
     if plan.goal == "split":
-        return [("training items", f"{plan.details['train']:,}", ""), ("test items", f"{plan.details['test']:,}", "")]
+        return [("training items", f"{plan.details.train:,}", ""), ("test items", f"{plan.details.test:,}", "")]
     out: list[Fact] = []
     bought = plan.labels is not None and plan.labels != plan.n
     if plan.n is not None:
@@ -147,7 +147,7 @@ def _sizes(plan: Plan) -> list[Fact]:
     if plan.n_stable is not None and plan.n_stable != plan.n:
         out.append(("stable size", f"{plan.n_stable:,}", "enough, as is every larger number"))
     if bought and plan.labels is not None:
-        share = plan.details.get("relevant_share")
+        share = plan.details.relevant_share
         among = f"of which about {nearest(share * plan.labels):,} count" if isinstance(share, float) else ""
         out.append(("labels to buy", f"{plan.labels:,}", among))
     return out

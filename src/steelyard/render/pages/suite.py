@@ -86,7 +86,7 @@ def figures(g: GuardLine, alpha: float) -> list[str]:
     v, shown = g.verdict, score_text(g.verdict)
     lower = v.difference.lower
     gap = shown(v.difference.estimate) + ("" if lower is None else f" [{shown(lower)}]")
-    scores = [shown(v.reference.get("value", v.threshold)), shown(v.candidate.get("value"))]
+    scores = [shown(v.reference.estimate), shown(v.candidate.estimate)]
     return [
         NONE if v.n is None else f"{v.n:,}",
         *scores,

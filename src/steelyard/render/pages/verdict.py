@@ -23,7 +23,7 @@ from steelyard.render.page import (
     WRITTEN,
     Fact,
     FactList,
-    Flips,
+    ListedItems,
     Notes,
     Page,
     PageBlock,
@@ -40,8 +40,10 @@ from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.base import NOT_SET
+from steelyard.results.comparison import ChangedItem
+from steelyard.results.details import AnswerRate
 from steelyard.results.stopping import EarlyStopping
-from steelyard.results.verdict import WORSENING, Needed, Recorded, SuiteRow, Verdict, Waiver
+from steelyard.results.verdict import WORSENING, JudgedSystem, Needed, Recorded, SuiteRow, Verdict, Waiver
 
 if TYPE_CHECKING:
     from steelyard.render.pictures.plane import Plane
@@ -58,7 +60,7 @@ def verdict_page(v: Verdict, extra: PageExtras) -> Page:
     return replace(judged_page(v, flips=extra.flips), cases=[guard_case(GuardLine(verdict=v))])
 
 
-def judged_page(v: Verdict, counted: str | None = None, *, flips: Flips | None = None) -> Page:
+def judged_page(v: Verdict, counted: str | None = None, *, flips: ListedItems | None = None) -> Page:
     """The page of a verdict; `counted` is what a suite took it for."""
     sentence, command = next_step(v, counted)
     word = counted or v.verdict
@@ -170,8 +172,8 @@ def _case_facts(g: GuardLine) -> dict[str, Any]:
         "counts_as": g.counts_as if g.counts_as != v.verdict else None,
         "metric": v.metric,
         "scale": v.scale,
-        "value": v.candidate.get("value"),
-        "reference": v.reference.get("value"),
+        "value": v.candidate.estimate,
+        "reference": v.reference.estimate,
         "threshold": v.threshold,
         "difference": v.difference.estimate,
         "difference_lower": v.difference.lower,
@@ -330,7 +332,7 @@ def _cell(value: Any) -> str:
 # ---- the items that changed ------------------------------------------------------------------------------------------
 
 
-def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
+def changed_items(v: Verdict, flips: ListedItems | None) -> Section | None:
     """How many items went which way, and the most telling of them; all of them, if they were given."""
     blocks: list[PageBlock] = [flip_table(v.flips, "the reference", "the run")] if v.flips is not None else []
     heads, rows = changed_cells(v)
@@ -338,9 +340,9 @@ def changed_items(v: Verdict, flips: Flips | None) -> Section | None:
     heads, rows = changed_cells(v, most=None)
     shown = CHANGED_FIRST.capitalize()
     blocks += [PageTable(heads=heads, rows=rows, folded=shown, worth=FLIPPED, noun="flipped items", seen=(MARKDOWN,))] if rows else []
-    told: Sequence[Mapping[str, Any]] = v.changed_items
+    told: Sequence[ChangedItem] = v.changed_items
     if v.verdict == "regression":
-        told = sorted(v.changed_items, key=lambda item: item.get("change") == "gained")
+        told = sorted(v.changed_items, key=lambda item: item.change == "gained")
     note = ""
     if flips is not None:
         told, note = flips
@@ -459,7 +461,7 @@ def by_itself(v: Verdict, counted: str | None) -> str:
 
 def score_text(v: Verdict) -> Callable[[float | None], str]:
     """Scores of one verdict share their decimals: as many as tell apart what the verdict tells apart."""
-    value, reference = v.candidate.get("value"), v.reference.get("value")
+    value, reference = v.candidate.estimate, v.reference.estimate
     d, lower = v.difference.estimate, v.difference.lower
     pairs = [(value, v.threshold), (value, reference), (d, 0.0), (lower, None if v.theta is None else -v.theta)]
     known = [abs(x) for x in (value, reference, v.threshold) if x is not None and math.isfinite(x)]
@@ -507,10 +509,10 @@ def _scores(v: Verdict) -> list[Fact]:
     stopped = v.details.stopping
     on_these = [f"on the same {v.n:,} items"] if stopped is not None and v.n is not None else []
     said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
-    out = [(f"Reference {v.metric}", shown(v.reference.get("value")), said)]
+    out = [(f"Reference {v.metric}", shown(v.reference.estimate), said)]
     if stopped is None:  # a rule of looks has no one threshold
         out.append(("Threshold (explicit floor)", given(v.threshold), rule) if floor else ("Threshold", shown(v.threshold), rule))
-    out.append((f"Evaluated {v.metric}", shown(v.candidate.get("value")), ""))
+    out.append((f"Evaluated {v.metric}", shown(v.candidate.estimate), ""))
     if v.difference.estimate is not None:
         turned = "run minus reference" if v.higher_is_better else "reference minus run, so positive is better"
         turned += "; adjusted for early stopping, as are its bounds" if stopped is not None else ""
@@ -522,9 +524,9 @@ def _scores(v: Verdict) -> list[Fact]:
     ]
     if v.ratio is not None:
         out.append(("Share of the reference", share_text(v.ratio.estimate), "run divided by reference"))
-        ends = [(end, x) for end in ("lower", "upper") if (x := v.ratio.get(end)) is not None]
+        ends = [(end, x) for end, x in (("lower", v.ratio.lower), ("upper", v.ratio.upper)) if x is not None]
         out += [(f"  {end} bound (one-sided, {percent(1 - v.alpha)})", share_text(x), "") for end, x in ends]
-    elif (found := v.details.get("quotient")) is not None:
+    elif (found := v.details.quotient) is not None:
         between = " to ".join(f"{found[end]:.4f}" for end in ("low", "high") if found.get(end) is not None)
         out.append(
             ("Run / reference", f"{found['estimate']:.4f}", f"{between} (one-sided bounds, {percent(1 - v.alpha)})" if between else "")
@@ -533,14 +535,14 @@ def _scores(v: Verdict) -> list[Fact]:
         p = None if v.test is None else v.test.p_value
         word = "not known" if p is None else "at most alpha" if p <= v.alpha else "above alpha"
         by = [] if v.test is None else [v.test.name]
-        word = "not judged" if "not_judged" in v.details else word
+        word = "not judged" if v.details.not_judged is not None else word
         out.append(("p-value", p_beside(p, v.alpha), "; ".join([*by, word])))
     return out
 
 
 def _threshold_words(v: Verdict) -> str:
     """What the threshold means for this run, or why there is none."""
-    note = v.details.get("threshold_note")
+    note = v.details.threshold_note
     if v.threshold is None:
         return note or "not known"
     return f"a score {'below' if v.higher_is_better else 'above'} it is a regression" + (f", {note}" if note else "")
@@ -581,7 +583,7 @@ def _rule(v: Verdict) -> list[Fact]:
                 f"{worse} that is tolerated{_of_reference(v.margin_relative)}",
             )
         )
-    if (bought := v.details.get("paired_would_find")) is not None:
+    if (bought := v.details.paired_would_find) is not NOT_SET and bought is not None:
         out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
     return out
 
@@ -629,17 +631,18 @@ def drop_text(v: Verdict, drop: float | None) -> str:
     return figure(drop) if drop and text != NONE and float(text) == 0 else text
 
 
-def provenance(reference: Mapping[str, Any]) -> str:
+def provenance(reference: JudgedSystem) -> str:
     """What the reference rests on: items, runs, when, by whom, where."""
-    parts = [f"{reference['name']}, run alongside"] if reference.get("name") else []
-    if (n := reference.get("n")) is not None:
-        parts.append(f"{n:,} items")
-    if (runs := reference.get("runs")) is not None and runs != 1:
-        spread = reference.get("sigma_run")
-        parts.append(f"{runs:,} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
-    when = [f"{word} {reference[key]}" for word, key in (("recorded", "recorded"), ("by", "by"), ("at", "commit")) if reference.get(key)]
+    parts = [f"{reference.name}, run alongside"] if reference.name else []
+    if reference.n is not None:
+        parts.append(f"{reference.n:,} items")
+    if reference.runs is not None and reference.runs != 1:
+        spread = reference.sigma_run
+        parts.append(f"{reference.runs:,} runs" + ("" if spread is None else f" (run-to-run deviation {figure(spread)})"))
+    said = (("recorded", reference.recorded), ("by", reference.by), ("at", reference.commit))
+    when = [f"{word} {value}" for word, value in said if value]
     parts += [" ".join(when)] if when else []
-    parts += [f"line {reference['line']}"] if reference.get("line") else []
+    parts += [f"line {reference.line}"] if reference.line else []
     return "; ".join(parts)
 
 
@@ -651,7 +654,7 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
         out.append(("flips", flips_text(v.flips)))
     if (stopped := v.details.stopping) is not None and stopped.why:
         out.append(("stopping", stopped.why))
-    out += [("rate", rate_text(row)) for row in v.details.get("rates", ()) if row["risen"] or row["candidate"] or row["reference"]]
+    out += [("rate", rate_text(row)) for row in v.details.rates or () if row.risen or row.candidate or row.reference]
     if v.claim:
         out.append(("scope", v.claim))
     if v.tier:
@@ -661,11 +664,11 @@ def notes(v: Verdict) -> list[tuple[str, str]]:
     return out
 
 
-def rate_text(row: Mapping[str, Any]) -> str:
+def rate_text(row: AnswerRate) -> str:
     """A rate of answers that are none, then and now."""
-    word = "significant rise" if row["risen"] else "no significant rise"
-    then, now = percent(row["reference"]), percent(row["candidate"])
-    return f"{row['rate']} {then} in the reference, {now} now (p = {figure(row['p_value'])}): {word}"
+    word = "significant rise" if row.risen else "no significant rise"
+    then, now = percent(row.reference), percent(row.candidate)
+    return f"{row.rate} {then} in the reference, {now} now (p = {figure(row.p_value)}): {word}"
 
 
 def flips_text(flips: Mapping[str, int]) -> str:
@@ -693,10 +696,10 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
     word = counted or v.verdict
     if word == "regression":
         if v.design == "threshold":
-            where = f" at line {v.reference['line']} of the task's file" if v.reference.get("line") else ""
+            where = f" at line {v.reference.line} of the task's file" if v.reference.line else ""
             return f"The threshold was set by hand. If this change is intended, edit the entry{where}.", []
-        lost = "Look at the lost items below. " if any(item.get("change") == "lost" for item in v.changed_items) else ""
-        if v.reference.get("name") is not None:  # a model that was asked alongside: there is no record to update
+        lost = "Look at the lost items below. " if any(item.change == "lost" for item in v.changed_items) else ""
+        if v.reference.name:  # a model that was asked alongside: there is no record to update
             return lost.strip(), []
         if v.details.stopping is not None:
             return f"{lost}If this change is intended, run all items and update the reference with that run:", accept_command(v)
@@ -725,10 +728,9 @@ def needed_text(v: Verdict) -> str:
     need = v.needed or Needed(n_items=None)
     why = f": {need.why}" if need.why else ""
     if need.n_items is not None:
-        more = need.get("more")  # not said, or None
-        if more == 0:
+        if need.more == 0:
             return f"{need.n_items:,} items are usually enough and this run has them, but its result is borderline{why}."
-        return f"Needed: {need.n_items:,} items" + ("" if more is None else f", {more:,} more") + f"{why}."
+        return f"Needed: {need.n_items:,} items" + (f", {need.more:,} more" if need.more else "") + f"{why}."
     if need.items_each is not None:
         return f"Needed: {need.items_each:,} items in the run and in the reference{why}."
     if need.repeats is not None:
