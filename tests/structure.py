@@ -594,8 +594,8 @@ def untyped_fields(tree: Tree) -> list[tuple[str, str]]:
 def parts_read_by_key(tree: Tree) -> list[str]:
     """Fields of a part of a result, read by their key in JSON where the part has them as typed attributes: `module:line`.
 
-    So `v.details["draws"]`, `v.reference.get("value")`, `"log" in c.details`. Parts are told by the attribute they lie in; an attribute that
-    a class outside results/ has for a plain mapping does not count, but `details` always does.
+    So `v.details["draws"]`, `v.reference.get("value")`, `"log" in c.details`. Parts are told by the attribute they lie in; one that a class
+    outside results/ has for a plain mapping does not count, but `details` always does.
     """
     inside = [module for module in tree.modules if tree.room(module) == "results"]
     below: dict[str, set[str]] = {}

@@ -13,6 +13,9 @@ from steelyard.version import __version__
 if TYPE_CHECKING:
     from steelyard.accuracy_task import AccuracyTask
     from steelyard.errors import AmbiguityError, DataError, SourceError, SteelyardError, UsageError
+    from steelyard.evaluate.asking.asks import Case, Scored
+    from steelyard.evaluate.scorers.base import Scoring
+    from steelyard.evaluate.task.cases import Prompting, Shots, Template
     from steelyard.evaluate.task.task import Task
     from steelyard.history.store import History, open_history
     from steelyard.infer.posterior.beta import Posterior
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
     from steelyard.questions.split.split import split
     from steelyard.questions.suite.check_suite import check_suite
     from steelyard.results.audit import Audit, AuditedPair, AuditedScore
-    from steelyard.results.bisection import Bisect, BisectedCommit, JudgedCommit, TellingItem
+    from steelyard.results.bisection import Bisect, BisectedCommit, BisectedItem, JudgedCommit
     from steelyard.results.catalogue import Result
     from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
     from steelyard.results.comment import PostedComment
@@ -182,7 +185,7 @@ if TYPE_CHECKING:
         Waiver,
     )
     from steelyard.tally.counts import Counts
-    from steelyard.tally.joint import JointCounts
+    from steelyard.tally.joint import Flips, JointCounts
 
 _HOME = {
     "PlugInItems": "results.details",
@@ -274,8 +277,8 @@ _HOME = {
     "bisect_step": "questions.bisect.first_bad_commit",
     "Bisect": "results.bisection",
     "BisectedCommit": "results.bisection",
+    "BisectedItem": "results.bisection",
     "JudgedCommit": "results.bisection",
-    "TellingItem": "results.bisection",
     "split": "questions.split.split",
     "check_split": "questions.split.check_split",
     "CheckedPart": "results.split",
@@ -340,6 +343,13 @@ _HOME = {
     "keep_run": "questions.history.keep",
     "open_history": "history.store",
     "Task": "evaluate.task.task",
+    "Case": "evaluate.asking.asks",
+    "Scored": "evaluate.asking.asks",
+    "Scoring": "evaluate.scorers.base",
+    "Prompting": "evaluate.task.cases",
+    "Shots": "evaluate.task.cases",
+    "Template": "evaluate.task.cases",
+    "Flips": "tally.joint",
     "Recorded": "results.verdict",
     "Suite": "results.verdict",
     "Verdict": "results.verdict",
@@ -390,7 +400,9 @@ __all__ = [
     "BeliefInMargin",
     "Bisect",
     "BisectedCommit",
+    "BisectedItem",
     "BudgetOutcome",
+    "Case",
     "Certificate",
     "CertifiedClaim",
     "CertifiedPrecision",
@@ -426,6 +438,7 @@ __all__ = [
     "Finding",
     "FlakyItem",
     "FlakyItems",
+    "Flips",
     "HeldAgainst",
     "HeldEntry",
     "History",
@@ -464,6 +477,7 @@ __all__ = [
     "PostedComment",
     "Posterior",
     "ProjectInit",
+    "Prompting",
     "Ranked",
     "ReachedLimit",
     "Recorded",
@@ -482,7 +496,10 @@ __all__ = [
     "RunPlace",
     "ScoreEnds",
     "ScoreOutside",
+    "Scored",
+    "Scoring",
     "SharedPair",
+    "Shots",
     "SinceNight",
     "SizeInterval",
     "SizeStep",
@@ -503,7 +520,7 @@ __all__ = [
     "SuiteRow",
     "System",
     "Task",
-    "TellingItem",
+    "Template",
     "Test",
     "TestDetails",
     "UsageError",

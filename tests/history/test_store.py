@@ -82,6 +82,15 @@ def test_a_verdict_comes_back_as_it_went_in(url: str) -> None:
         assert history.items(kept.id[:8]) == {"a": 1.0, "b": 0.0, "c": 1.0}
 
 
+def test_a_history_says_where_it_is_and_how_many_runs_it_has(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/h.db"
+    with open_history(url) as history:
+        assert repr(history) == f"<History: {history.shown}, 0 runs>"
+        history.append(verdict())
+        assert repr(history) == f"<History: {history.shown}, 1 run>"
+    assert repr(history) == f"<History: {history.shown}>", "closed: it opens nothing to say what it is"
+
+
 def test_a_measurement_and_a_record_are_kept_too(url: str) -> None:
     with open_history(url) as history:
         measured = history.append(sy.measure(sy.Counts.of(85, 100)), task="t", model="m")

@@ -181,3 +181,18 @@ def _lost(old: Any, new: Any, path: str = "") -> list[str]:
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [each for i, (a, b) in enumerate(zip(old, new, strict=True)) for each in _lost(a, b, f"{path}[{i}]")]
     return [] if old == new else [f"{path}: {old!r} is {new!r}"]
+
+
+def test_a_part_is_shown_in_one_line() -> None:
+    part = sy.JudgedSlice(by="topic", value="history", n=40, reference=0.9, candidate=0.8)
+    assert repr(part).startswith("JudgedSlice(by='topic', value='history', n=40, reference=0.9, candidate=0.8")
+    assert len(repr(part)) <= 120
+    assert repr(sy.Waiver(reason="new tokenizer", until="2027-01-01")) == "Waiver(reason='new tokenizer', until='2027-01-01')"
+
+
+def test_the_interval_of_a_plan_is_a_part_or_the_name_of_a_method() -> None:
+    ends = {"low": 900, "high": None, "confidence_level": 0.95, "method": "delta"}
+    for interval, kind in ((ends, sy.SizeInterval), ("wilson", str), (None, type(None))):
+        for details in (sy.PlanDetails(interval=interval), sy.PlanDetails.from_dict({"interval": interval})):
+            assert isinstance(details.interval, kind)
+            assert details.to_dict() == {"interval": interval}

@@ -67,6 +67,26 @@ def test_every_class_of_a_module_of_results_is_public() -> None:
                 assert name in sy.__all__, name
 
 
+FUNCTIONS = [name for name in sy.__all__ if inspect.isfunction(getattr(sy, name))]
+
+
+def test_annotations_of_public_functions_can_be_read() -> None:
+    """Also by who looks for the classes that they name: every class of ours in them has a public name."""
+    assert len(FUNCTIONS) > 30
+    lost = set()
+    for name in FUNCTIONS:
+        hints = typing.get_type_hints(getattr(sy, name))
+        assert "return" in hints, name
+        lost |= {kind.__name__ for hint in hints.values() for kind in _classes(hint) if kind.__module__.startswith("steelyard")}
+    assert sorted(lost - {*sy.__all__}) == []
+
+
+def test_what_a_task_and_counts_hold_is_public() -> None:
+    for name in ("Scoring", "Prompting", "Shots", "Template", "Case", "Scored", "Flips"):
+        assert getattr(sy, name).__name__ == name
+        assert name in sy.__all__, name
+
+
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     code = (
         "import sys, steelyard as sy\n"

@@ -215,6 +215,13 @@ class History:
             self._place.close()
             raise
 
+    def __repr__(self) -> str:
+        try:
+            many = int(self._place.run(f"SELECT COUNT(*) FROM {RUNS}")[0][0])
+        except SteelyardError:  # closed, or the server has gone
+            return f"<History: {self.shown}>"
+        return f"<History: {self.shown}, {many:,} run{'' if many == 1 else 's'}>"
+
     def __enter__(self) -> History:
         return self
 

@@ -179,7 +179,7 @@ class ResultPart(Plain, Mapping[str, Any]):
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name, key, _ in _fields_of(type(self)).written if key in self)
-        return f"{type(self).__name__}({shown})"
+        return shortened(f"{type(self).__name__}({shown})", 120, "…")
 
     def __getitem__(self, key: str) -> Any:
         for name, written, default in _fields_of(type(self)).written:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.results.base import Result, ResultPart
+from steelyard.results.base import Result, ResultPart, json_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class JudgedCommit(ResultPart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TellingItem(ResultPart):
+class BisectedItem(ResultPart):
     """One item of the evidence: how often it was right, of the times it was asked, before the named commit and from it on."""
 
     id: str
@@ -54,9 +54,9 @@ class Bisect(Result):
 
     named: the commit, or the commits one of which it is if some between cannot be judged; empty if none is probable enough.
     suspects: the smallest set of commits that holds 1 - delta of the posterior, the most probable first.
-    commits: those that were asked, skipped or are suspects, in their order. method: telling items or whole runs. noise: deviation of
-    the mean of one whole run. calls: answers asked for now; reused: answers of earlier searches; whole_calls: what git bisect would
-    ask on all items.
+    commits: those that were asked, skipped or are suspects, in their order. method: "telling items" (those that changed) or "whole runs".
+    noise: deviation of the mean of one whole run. calls: answers asked for now; reused: answers of earlier searches; whole_calls: what
+    git bisect would ask on all items.
     """
 
     KIND = "bisect"
@@ -71,8 +71,8 @@ class Bisect(Result):
     method: str
     why: str
     n_items: int
-    n_telling: int
-    telling: tuple[TellingItem, ...]
+    n_changed: int = json_name("n_telling")
+    changed_items: tuple[BisectedItem, ...] = json_name("telling")
     noise: float | None
     delta: float
     calls: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from itertools import groupby
 
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import OMIT_DEFAULT, Result, ResultPart, json_name
@@ -214,4 +215,5 @@ class Leaderboard(Result):
 
     @property
     def headline(self) -> str:
-        return f"{self.metric}: {' > '.join(f'{row.name} (tier {row.tier})' for row in self.rows)}"
+        tiers = [f"{', '.join(row.name for row in rows)} (tier {tier})" for tier, rows in groupby(self.rows, key=lambda row: row.tier)]
+        return f"{self.metric}: {' > '.join(tiers)}"

@@ -25,9 +25,15 @@ class HeldAgainst(ResultPart):
     recorded: str | None = None
 
     @classmethod
-    def of_reference(cls, r: JudgedSystem) -> HeldAgainst:
+    def of_reference(cls, reference: JudgedSystem) -> HeldAgainst:
         """The reference of a verdict, as the history keeps it."""
-        return cls(value=r.estimate, n=r.n, runs=r.runs, sigma_run=r.sigma_run, recorded=r.recorded)
+        return cls(
+            value=reference.estimate,
+            n=reference.n,
+            runs=reference.runs,
+            sigma_run=reference.sigma_run,
+            recorded=reference.recorded,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

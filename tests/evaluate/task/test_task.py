@@ -104,6 +104,12 @@ def test_refused_before_anything_runs(table: Any, words: str) -> None:
         task_of(table, where=WHERE)
 
 
+def test_a_task_is_shown_in_one_line() -> None:
+    table = {"name": "sums", "data": "sums.csv", "input": "{a} + {b} =", "truth": "sum", "scorer": "number", "n": 1319}
+    assert repr(task_of({"task": table}, where=WHERE)) == "<Task: sums, sums.csv, 1,319 items, number, accuracy>"
+    assert len(repr(task_of({"task": {**table, "name": "s" * 100, "data": [{"a": 1, "b": 2, "sum": 3}] * 50}}, where=WHERE))) <= 120
+
+
 def test_metrics_and_ranges_that_go_without_saying() -> None:
     def told(scorer: str) -> tuple[str, Any]:
         found = task_of({"task": {**BASE, "scorer": scorer}}, where=WHERE)

@@ -10,10 +10,10 @@ import pytest
 
 from steelyard.errors import DataError
 from steelyard.questions.bisect.search import (
+    CHANGED,
     NOT_BACK,
     NOTHING_LEFT,
     SPENT,
-    TELLING,
     WHOLE,
     Answers,
     Scores,
@@ -61,10 +61,10 @@ def test_the_first_bad_commit_is_named_with_a_tenth_of_the_calls() -> None:
         world = World(first_bad=[1, 23, 40, 62, 63][seed], seed=seed)
         found, answers = world.search()
         assert found.named == range(world.first_bad, world.first_bad + 1)
-        assert found.method == TELLING
+        assert found.method == CHANGED
         assert answers.calls == sum(world.asked.values()) < 400 * 6 / 10
         assert found.posterior[world.first_bad - 1] >= 0.95
-        assert {id_ for _, id_ in world.asked} <= set(found.telling)
+        assert {id_ for _, id_ in world.asked} <= set(found.changed)
 
 
 def test_a_deterministic_command_is_asked_once_for_an_item_at_a_commit() -> None:
@@ -163,7 +163,7 @@ def test_whole_runs_of_a_deterministic_command() -> None:
     assert max(count for (commit, _), count in world.asked.items() if 0 < commit < 15) == 1
 
 
-def test_too_few_telling_items_are_refused() -> None:
+def test_too_few_changed_items_are_refused() -> None:
     world = World(flaky=0.0, broken=7)
     with pytest.raises(DataError, match="Only 7 of 400 items") as refused:
         world.search()
@@ -190,15 +190,15 @@ def test_no_more_calls_than_allowed() -> None:
         assert found.named is None
 
 
-def test_telling_items_of_scores_are_those_that_fell_by_more_than_most_moved() -> None:
+def test_changed_items_of_scores_are_those_that_fell_by_more_than_most_moved() -> None:
     rng = np.random.default_rng(5)
     good = {f"q{i}": 0.7 + 0.01 * rng.normal() for i in range(100)}
     bad = {id_: score + 0.01 * rng.normal() - (0.3 if id_ in ("q3", "q50") else 0) for id_, score in good.items()}
-    _, telling = told_apart(good, bad, higher_is_better=True)
-    assert {"q3", "q50"} <= set(telling)
-    assert len(telling) < 15
+    _, changed = told_apart(good, bad, higher_is_better=True)
+    assert {"q3", "q50"} <= set(changed)
+    assert len(changed) < 15
     lower = {id_: -score for id_, score in good.items()}
-    assert told_apart(lower, {id_: -score for id_, score in bad.items()}, higher_is_better=False)[1] == telling
+    assert told_apart(lower, {id_: -score for id_, score in bad.items()}, higher_is_better=False)[1] == changed
 
 
 def test_scores_are_right_where_they_are_nearer_to_the_good_end() -> None:

@@ -101,6 +101,12 @@ def test_the_order_of_the_arguments_changes_no_tier(options: dict[str, Any]) -> 
         assert {k: v[:2] for k, v in tiers(other).items()} == {k: v[:2] for k, v in tiers(want).items()}
 
 
+def test_a_board_in_one_line_joins_the_systems_of_a_tier() -> None:
+    names = ("A", "B", "C")
+    rows = tuple(sy.Ranked(name=name, estimate=0.5, interval=None, tier=tier) for name, tier in zip(names, (1, 1, 3), strict=True))
+    assert repr(sy.Leaderboard(metric="f1", correction="holm", n=9, rows=rows, pairs=())) == "<Leaderboard: f1: A, B (tier 1) > C (tier 3)>"
+
+
 def test_a_one_sided_question_does_not_make_tiers_depend_on_the_order() -> None:
     """The word greater asks about the later of two arguments; either it is refused or the tiers know the direction."""
     try:

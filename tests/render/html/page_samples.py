@@ -8,7 +8,7 @@ from typing import Any
 
 import steelyard as sy
 from render.verdict_samples import FLOOR, LEGACY, LOWER_IS_BETTER, NIGHTLY, PAIRED, UNSURE
-from steelyard.results.bisection import Bisect, BisectedCommit, TellingItem
+from steelyard.results.bisection import Bisect, BisectedCommit, BisectedItem
 from steelyard.results.certificate import Certificate, CertifiedClaim, CertifiedPrecision, CertifiedPreference, CertifiedSetting
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
@@ -112,8 +112,8 @@ BISECTED = Bisect(
     method="telling items",
     why="named",
     n_items=300,
-    n_telling=20,
-    telling=(TellingItem(id="<q>1", right_before=2, asked_before=2, right_after=0, asked_after=3),),
+    n_changed=20,
+    changed_items=(BisectedItem(id="<q>1", right_before=2, asked_before=2, right_after=0, asked_after=3),),
     noise=None,
     delta=0.05,
     calls=56,
@@ -188,7 +188,7 @@ def samples() -> dict[str, Any]:
             probability=None,
             suspects=("b" * 40, "c" * 40),
             method="whole runs",
-            telling=(),
+            changed_items=(),
             noise=0.01,
             commits=tuple(sy_replace(each, right=None, asked=0, runs=2, mean=0.8) for each in BISECTED.commits),
             conclusion="Not found.",

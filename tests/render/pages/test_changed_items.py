@@ -26,7 +26,7 @@ def test_items_come_after_the_numbers() -> None:
 def test_items_after_the_first_twenty_are_folded() -> None:
     from steelyard.render.pages.changed_items import OPEN, item_tables
 
-    items = [{"change": "lost", "id": str(i), "truth": "a", "candidate": "b"} for i in range(75)]
+    items = [sy.ChangedItem(change="lost", id=str(i), truth="a", candidate="b") for i in range(75)]
     first, rest = item_tables(items, ("baseline", "candidate"), "note")
     assert [len(first.rows), len(rest.rows)] == [OPEN, 55]
     assert (first.folded, rest.folded) == ("", "55 more items that changed")

@@ -41,6 +41,7 @@ from steelyard.evaluate.task.cases import (
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.option import checked_if_given
+from steelyard.redaction import shortened
 
 TOP = ("task", "scorer", "sampling", "protocol", "rule")
 KEYS = (
@@ -58,7 +59,7 @@ RULE = ("metric", "scale", "higher_is_better", "alpha", "beta", "sigma", "num_sa
 RESERVED = ("model", "messages", "prompt", "input", "stream", "n", "api_key", "tools")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Task:
     """A task, checked. `data` is as it was written, relative to `where`, the file of the task (or a directory).
 
@@ -81,6 +82,11 @@ class Task:
     own_protocol: Mapping[str, str] = field(default_factory=dict)
     layout: str | None = None
     rule: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        data = f"{len(self.data):,} rows" if isinstance(self.data, list | tuple) else str(self.data)
+        about = [self.name, data, *([] if self.n is None else [f"{self.n:,} items"]), self.scoring.name, self.metric]
+        return f"<Task: {shortened(', '.join(about), 110, '…')}>"
 
     @property
     def writes_labels(self) -> bool:

@@ -31,6 +31,9 @@ class Posterior(ABC):
 
     `metric` and `prior` are printed; `exact` says whether the numbers are those of the model to rounding, and `error`
     is otherwise the standard error of an end of the 95% interval that comes from quadrature or draws, not from data.
+
+    It is a distribution to ask, not a result: it has no JSON. A measurement with interval="bayes" keeps the numbers, and the counts and
+    the prior make the same posterior again.
     """
 
     metric: str

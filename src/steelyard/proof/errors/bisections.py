@@ -12,15 +12,15 @@ import numpy.typing as npt
 from steelyard.errors import DataError
 from steelyard.proof.claims import Band, BandText, Claim, Point, Setting, counted, declared
 from steelyard.proof.trials import told
-from steelyard.questions.bisect.search import TELLING, WHOLE, Answers, SearchOptions, search
+from steelyard.questions.bisect.search import CHANGED, WHOLE, Answers, SearchOptions, search
 
 FloatArray = npt.NDArray[np.float64]
 PAGE = "docs/bisect.md"
 ITEMS, USUALLY_RIGHT = 500, 0.8
 RIGHT = "the first bad commit, names that are right"
 CHEAP = "the first bad commit, named with a tenth of the calls of git bisect"
-SAID: dict[str, BandText] = {TELLING: ("at least nineteen of twenty commits it names are the right ones", Band(low=0.95))}
-FEW: dict[str, BandText] = {TELLING: ("names a commit with a tenth of the calls of git bisect on all items", Band(low=0.9))}
+SAID: dict[str, BandText] = {CHANGED: ("at least nineteen of twenty commits it names are the right ones", Band(low=0.95))}
+FEW: dict[str, BandText] = {CHANGED: ("names a commit with a tenth of the calls of git bisect on all items", Band(low=0.9))}
 SPREAD: dict[str, BandText] = {
     WHOLE: ("at least nineteen of twenty commits it names are the right ones, where the loss is spread", Band(low=0.95))
 }
@@ -34,8 +34,8 @@ SPREAD_WORLDS: tuple[Setting, ...] = tuple({"commits": 16, "drop": 0.05, "churn"
 
 def claims() -> Iterator[Claim]:
     quick = ({**ONE, "runs": 50},)
-    yield from declared("coverage", RIGHT, SAID, TELLING, partial(shared, RIGHT), quick=quick, full=_of(WORLDS, 30), page=PAGE)
-    yield from declared("power", CHEAP, FEW, TELLING, partial(shared, CHEAP), quick=quick, full=_of(CHEAP_WORLDS, 30), page=PAGE)
+    yield from declared("coverage", RIGHT, SAID, CHANGED, partial(shared, RIGHT), quick=quick, full=_of(WORLDS, 30), page=PAGE)
+    yield from declared("power", CHEAP, FEW, CHANGED, partial(shared, CHEAP), quick=quick, full=_of(CHEAP_WORLDS, 30), page=PAGE)
     small = ({"commits": 8, "drop": 0.1, "churn": 0.03, "runs": 10},)
     yield from declared(
         "coverage", f"{RIGHT}, spread losses", SPREAD, "", partial(shared, RIGHT), quick=small, full=_of(SPREAD_WORLDS, 15), page=PAGE

@@ -23,9 +23,9 @@ from steelyard.options.option import RUN_KEYWORDS, check_choices, documented, nu
 from steelyard.questions.bisect.asking import CommandAsker, KeptAnswers
 from steelyard.questions.bisect.repository import Checkout, GitCommit, Repository
 from steelyard.questions.bisect.search import (
+    CHANGED,
     NOT_BACK,
     SPENT,
-    TELLING,
     Answers,
     SearchOptions,
     SearchOutcome,
@@ -33,7 +33,7 @@ from steelyard.questions.bisect.search import (
 )
 from steelyard.results import signature
 from steelyard.results.base import Warnings
-from steelyard.results.bisection import Bisect, BisectedCommit, JudgedCommit, TellingItem
+from steelyard.results.bisection import Bisect, BisectedCommit, BisectedItem, JudgedCommit
 from steelyard.results.history import PastRun
 
 _UNSAID = {each.parameter: each.default for each in STEP if each.name not in RUN_KEYWORDS}  # what is not said is as declared
@@ -117,7 +117,7 @@ def bisect_step(
         return JudgedCommit(commit=here, answer="undecided", conclusion=f"{here[:12]} cannot be judged: {found.skipped[1]}")
     if found.why == NOT_BACK:
         raise DataError("The loss did not come back at the ends, so no commit can be judged.", got="no loss", need="a loss that comes back")
-    shown = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == TELLING else f"mean {found.right[1]:.4g}"
+    shown = f"{int(found.right[1])} of {int(found.asked[1])} right" if found.method == CHANGED else f"mean {found.right[1]:.4g}"
     sure = float(found.posterior.max())
     if found.named is None:
         open_ = f"{here[:12]} cannot be told from either end ({shown}, {_chance(sure)})"
@@ -325,8 +325,8 @@ def _result(line: Sequence[GitCommit], found: SearchOutcome, ready: _PreparedSea
         method=found.method,
         why=found.why,
         n_items=len(found.items),
-        n_telling=len(found.telling),
-        telling=_telling(found, ready, named),
+        n_changed=len(found.changed),
+        changed_items=_changed_items(found, ready, named),
         noise=found.noise,
         delta=options.delta,
         calls=ready.answers.calls,
@@ -342,7 +342,7 @@ def _result(line: Sequence[GitCommit], found: SearchOutcome, ready: _PreparedSea
 
 def _commit(commit: GitCommit, place: int, found: SearchOutcome, *, searched: bool) -> BisectedCommit:
     asked = int(found.asked[place])
-    items = found.method == TELLING
+    items = found.method == CHANGED
     return BisectedCommit(
         commit=commit.id,
         subject=commit.subject,
@@ -356,12 +356,12 @@ def _commit(commit: GitCommit, place: int, found: SearchOutcome, *, searched: bo
     )
 
 
-def _telling(found: SearchOutcome, ready: _PreparedSearch, named: Sequence[int]) -> tuple[TellingItem, ...]:
+def _changed_items(found: SearchOutcome, ready: _PreparedSearch, named: Sequence[int]) -> tuple[BisectedItem, ...]:
     """The items that prove it: those that parted most clearly before and after the named commit come first."""
     if not named:
         return ()
     rows = []
-    for id_ in found.telling:
+    for id_ in found.changed:
         good, bad = ready.good[id_], ready.bad[id_]
         counts = [0, 0, 0, 0]
         for place in range(len(found.asked)):
@@ -370,9 +370,9 @@ def _telling(found: SearchOutcome, ready: _PreparedSearch, named: Sequence[int])
             if place < named[0] or place >= named[-1]:
                 counts[side] += as_at_good_end(scores, good, bad)
                 counts[side + 1] += len(scores)
-        rows.append(TellingItem(id=id_, right_before=counts[0], asked_before=counts[1], right_after=counts[2], asked_after=counts[3]))
+        rows.append(BisectedItem(id=id_, right_before=counts[0], asked_before=counts[1], right_after=counts[2], asked_after=counts[3]))
 
-    def parted(row: TellingItem) -> float:
+    def parted(row: BisectedItem) -> float:
         return row.right_before / max(1, row.asked_before) - row.right_after / max(1, row.asked_after)
 
     return tuple(sorted(rows, key=lambda row: (-parted(row), -row.asked_before - row.asked_after, row.id)))

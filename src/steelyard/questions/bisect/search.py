@@ -34,11 +34,11 @@ FloatArray = npt.NDArray[np.float64]
 Scores = Mapping[str, float]
 Ask = Callable[[int, Sequence[str]], Scores]  # scores of items, asked afresh at a commit; SkippedCommitError where that cannot be done
 
-LEAST_TELLING = 8  # fewer items cannot tell a loss from the noise by which they were found
-MOST_TELLING = 200  # more would only cost calls: the rates of both sides are known well enough
+LEAST_CHANGED = 8  # fewer items cannot tell a loss from the noise by which they were found
+MOST_CHANGED = 200  # more would only cost calls: the rates of both sides are known well enough
 CAME_BACK = 1.645  # standard errors between the fresh answers of both ends, one-sided 5%
 ROUNDS = 3  # times that an item is asked at a commit, if answers vary
-TELLING, WHOLE = "telling items", "whole runs"
+CHANGED, WHOLE = "telling items", "whole runs"
 
 
 class SkippedCommitError(Exception):
@@ -94,7 +94,7 @@ class SearchOutcome:
     named: range | None
     right: FloatArray
     asked: FloatArray
-    telling: tuple[str, ...]
+    changed: tuple[str, ...]
     items: tuple[str, ...]
     came_back: bool
     noise: float | None = None
@@ -113,24 +113,24 @@ def search(
     tell: Callable[[str], None] = lambda line: None,
 ) -> SearchOutcome:
     """Find the first bad commit. good, bad: stored scores of both ends by item, which choose the items and count for nothing else."""
-    items, telling = told_apart(good, bad, higher_is_better=higher_is_better)
+    items, changed = told_apart(good, bad, higher_is_better=higher_is_better)
     skipped: dict[int, str] = {}
     if options.whole_runs == "always":
-        return _WholeRuns(good, bad, items, telling, answers, ask, options, skipped, tell, higher_is_better).found()
-    if len(telling) < LEAST_TELLING:
+        return _WholeRuns(good, bad, items, changed, answers, ask, options, skipped, tell, higher_is_better).found()
+    if len(changed) < LEAST_CHANGED:
         raise DataError(
-            f"Only {len(telling)} of {len(items):,} items were right at the good end and wrong at the bad end; at least "
-            f"{LEAST_TELLING} are needed to tell commits apart.",
-            got=f"{len(telling)} items that changed",
-            need=f"at least {LEAST_TELLING}",
+            f"Only {len(changed)} of {len(items):,} items were right at the good end and wrong at the bad end; at least "
+            f"{LEAST_CHANGED} are needed to tell commits apart.",
+            got=f"{len(changed)} items that changed",
+            need=f"at least {LEAST_CHANGED}",
             hint="whole_runs='always' searches with whole runs, which costs far more calls",
         )
-    by_items = _TellingItems(good, bad, items, telling, answers, ask, options, skipped, tell, higher_is_better)
+    by_items = _ChangedItems(good, bad, items, changed, answers, ask, options, skipped, tell, higher_is_better)
     found = by_items.found()
     if found.came_back or options.whole_runs == "never" or found.why == SPENT:
         return found
     tell("the loss did not come back on the items that changed: searching with whole runs")
-    again = _WholeRuns(good, bad, items, telling, answers, ask, options, skipped, tell, higher_is_better).found()
+    again = _WholeRuns(good, bad, items, changed, answers, ask, options, skipped, tell, higher_is_better).found()
     again.warnings.insert(0, "the loss did not come back on the items that told it: searched with whole runs")
     return again
 
@@ -165,7 +165,7 @@ class _Search:
     good: Scores
     bad: Scores
     items: list[str]
-    telling: list[str]
+    changed: list[str]
     answers: Answers
     ask: Ask
     options: SearchOptions
@@ -229,7 +229,7 @@ class _Search:
             named=named,
             right=right,
             asked=asked,
-            telling=tuple(sorted(self.telling)),
+            changed=tuple(sorted(self.changed)),
             items=tuple(self.items),
             came_back=came_back,
             noise=self.known_noise(),
@@ -243,17 +243,17 @@ class _Search:
         return np.full(self.last, 1 / self.last)
 
 
-class _TellingItems(_Search):
+class _ChangedItems(_Search):
     """Right or wrong on the items that told the loss; each end is asked all of them, a commit between them 16 at a time."""
 
-    method = TELLING
+    method = CHANGED
 
     def found(self) -> SearchOutcome:
-        self.telling = self._in_order("", self.telling)[:MOST_TELLING]
+        self.changed = self._in_order("", self.changed)[:MOST_CHANGED]
         rounds = self.options.rounds or ROUNDS
         try:
             for end in (0, self.last):
-                if unasked := [id_ for id_ in self.telling if not self.answers.at(end).get(id_)]:
+                if unasked := [id_ for id_ in self.changed if not self.answers.at(end).get(id_)]:
                     self.asked_afresh(end, unasked)
                     self.tell(f"{self.answers.calls:,} calls, {self.answers.commits[end][:12]}: {self._said(end)}")
         except _NoCallsLeft:
@@ -266,7 +266,7 @@ class _TellingItems(_Search):
 
         def least_asked(commit: int) -> list[str]:
             mine = self.answers.at(commit)
-            left = [id_ for id_ in self._in_order(self.answers.commits[commit], self.telling) if len(mine.get(id_, ())) < rounds]
+            left = [id_ for id_ in self._in_order(self.answers.commits[commit], self.changed) if len(mine.get(id_, ())) < rounds]
             return sorted(left, key=lambda id_: len(mine.get(id_, ())))[: self.options.batch]
 
         def ask_at(commit: int) -> str:
@@ -275,7 +275,7 @@ class _TellingItems(_Search):
 
         def is_open(commit: int) -> bool:
             mine = self.answers.at(commit)
-            return not mine or any(len(mine.get(id_, ())) < rounds for id_ in self.telling)
+            return not mine or any(len(mine.get(id_, ())) < rounds for id_ in self.changed)
 
         p, named, why = self.until_named(lambda: first_bad_posterior(*self.totals()), is_open, ask_at)
         return self.outcome(p, named, why, came_back=True)
@@ -283,7 +283,7 @@ class _TellingItems(_Search):
     def most_calls(self) -> int:
         """If nobody says otherwise: what git bisect on all items would cost, or twice what a search takes that never doubts."""
         steps = halvings(self.last + 1)
-        return self.options.max_calls or max(steps * len(self.items), 2 * (len(self.telling) + steps * self.options.batch))
+        return self.options.max_calls or max(steps * len(self.items), 2 * (len(self.changed) + steps * self.options.batch))
 
     def _in_order(self, commit: str, ids: Sequence[str]) -> list[str]:
         """The items in an order of the commit's own, which no outcome decides: the first few stand for all."""
@@ -295,7 +295,7 @@ class _TellingItems(_Search):
         mine = self.answers.at(commit)
         if not mine:
             return 0, 0
-        for id_ in self.telling:
+        for id_ in self.changed:
             scores = mine.get(id_, ())
             right += as_at_good_end(scores, self.good[id_], self.bad[id_])
             asked += len(scores)
@@ -314,7 +314,7 @@ class _TellingItems(_Search):
         return all(
             score == stored[id_]
             for end, stored in ((0, self.good), (self.last, self.bad))
-            for id_ in self.telling
+            for id_ in self.changed
             for score in self.answers.at(end)[id_]
         )
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import NoneType
-from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 from steelyard.estimate.rows import class_of
 from steelyard.estimate.table_rows import posterior_of
+from steelyard.infer.posterior.beta import Posterior
 from steelyard.metrics.catalogue import parse
 from steelyard.options.measure import OPTIONS, settle
 from steelyard.options.option import documented
 from steelyard.results.measurement import Measurement
 from steelyard.tally.counts import Counts
-
-if TYPE_CHECKING:
-    from steelyard.infer.posterior.metrics import Posterior
 
 
 @documented(

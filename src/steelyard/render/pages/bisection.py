@@ -82,9 +82,12 @@ def _probability(p: float) -> str:
 
 
 def _items(found: Bisect) -> Section | None:
-    if not found.telling:
+    if not found.changed_items:
         return None
-    rows = [[each.id, f"{each.right_before} of {each.asked_before}", f"{each.right_after} of {each.asked_after}"] for each in found.telling]
+    rows = [
+        [each.id, f"{each.right_before} of {each.asked_before}", f"{each.right_after} of {each.asked_after}"]
+        for each in found.changed_items
+    ]
     of = f"{len(rows)} changed items" if len(rows) <= LISTED else f"the first {LISTED} of {len(rows)} changed items"
     return Section(
         title="Items that prove it",

@@ -165,14 +165,9 @@ def changed_cells(v: Verdict, most: int | None = SHOWN_CHANGES) -> tuple[list[st
 def _item_cells(item: ChangedItem, truths: bool, slices: bool) -> list[str]:
     change = f"{cell_text(item.baseline)} -> {cell_text(item.candidate)}"
     about = [*([item.slice or ""] if slices else []), *([cell_text(item.truth)] if truths else [])]
-    return [item.change, _item_name(item), *about, change]
+    return [item.change, item_name(item), *about, change]
 
 
-def _item_name(item: ChangedItem) -> str:
+def item_name(item: ChangedItem) -> str:
     """What people see of an item: the excerpt of its prompt, where its id is a hash."""
     return item.excerpt or item.id
-
-
-def lost_ids(v: Verdict, most: int) -> Sequence[str]:
-    """The first few items that the run lost."""
-    return [_item_name(item) for item in v.changed_items[:SHOWN_CHANGES] if item.change == "lost"][:most]

@@ -19,6 +19,7 @@ from steelyard.render.page import (
     HTML,
     MARKDOWN,
     SAMPLES,
+    SHOWN_CHANGES,
     TEXT,
     WRITTEN,
     Fact,
@@ -36,7 +37,7 @@ from steelyard.render.page import (
     capped,
     filled,
 )
-from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed_cells, flip_table, item_tables, lost_ids
+from steelyard.render.pages.changed_items import CHANGED, CHANGED_FIRST, changed_cells, flip_table, item_name, item_tables
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import ASCII, DIM, LONG, UNICODE, Axis, short
 from steelyard.results.base import NOT_SET
@@ -125,7 +126,7 @@ def guard_case(g: GuardLine) -> PageCase:
     v, spec = g.verdict, spec_text(g.verdict.spec)
     sentence, command = next_step(v, g.counts_as)
     outcome, message = _outcome(g)
-    lost = lost_ids(v, LOST)
+    lost = [item_name(item) for item in v.changed_items[:SHOWN_CHANGES] if item.change == "lost"][:LOST]
     lines = [
         v.conclusion,
         f"waiver {waiver_text(g.waiver)}" if g.waiver else "",
