@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 SOURCE = Path(__file__).parents[1] / "src"
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-QUOTED_COMMAND = re.compile(r"\b(steelyard \w+|pytest|lm_eval|command:).*")  # a whole command to run is no parameter to pass
+OTHER_COMMAND = re.compile(r"\b(pytest|lm_eval|command:).*")  # a whole command of another tool is no parameter to pass
 ERROR = re.compile(r"(Error|Degenerate)$")
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -320,13 +320,16 @@ def folders(tree: Tree) -> dict[str, int]:
 
 
 def flags_told_to_python(tree: Tree) -> list[str]:
-    """Errors raised outside cli/ whose words name a `--flag`: `module:line`."""
+    """Words of errors outside cli/ that name a `--flag` or a command of ours (calls are translated there): `module:line`."""
+    verbs = "|".join(path.stem for path in sorted((tree.root / "options").glob("[a-z]*.py")))
+    own = re.compile(rf"\bsteelyard ({verbs}|bisect|history|plan)\b")
     return sorted(
         f"{module}:{node.lineno}"
         for module in tree.modules
         if not tree.room(module).startswith(("cli", "pytest"))
         for node in tree.nodes(module, ast.Call)
-        if ERROR.search(_called(node)) and any(FLAG.search(QUOTED_COMMAND.sub("", text)) for text in _texts(node))
+        if ERROR.search(_called(node)) or any(word.arg in ("hint", "need") for word in node.keywords)
+        if any(FLAG.search(OTHER_COMMAND.sub("", text)) or own.search(text) for text in _texts(node))
     )
 
 

@@ -20,7 +20,6 @@ import atexit
 import logging
 import math
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -238,7 +237,7 @@ class RunChecks:
             try:
                 lines, code = self.judged(log)
             except SteelyardError as error:
-                advice = str(error).replace(" RUN ", f" {shlex.quote(log.location)} ")
+                advice = str(error).replace("sy.record(run, ", f"sy.record({log.location!r}, ")
                 lines, code = [f"not checked: {log.eval.task}, {log.eval.model}: {advice}"], _NOT_CHECKED
             except Exception as fault:
                 lines, code = [f"not checked: {log.eval.task}: {type(fault).__name__}: {fault}"], _NOT_CHECKED
@@ -267,7 +266,7 @@ def local_path(location: str) -> str:
             f"The log must be on this machine, not at {url.scheme}: to be checked.",
             got=f"{url.scheme}:",
             need="a local log",
-            hint="download it, then steelyard check",
+            hint="download it, then sy.check(log)",
         )
     return unquote(url.path)
 

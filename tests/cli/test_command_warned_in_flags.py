@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
 import steelyard as sy
-from steelyard.cli.command import in_flags, warned_in_flags
+from cases import every
+from steelyard.cli.command import COMMANDS_OF_CALLS, calls_as_typed, in_flags, warned_in_flags
+from steelyard.cli.main import steelyard
 
 COMMAND = click.Command("check", params=[click.Option(["--theta"]), click.Option(["--by"])])
 
@@ -31,3 +34,32 @@ def test_warnings_inside_are_said_in_flags_and_the_rest_is_kept() -> None:
 def test_what_could_not_be_used_is_a_flag_too() -> None:
     assert in_flags("Cannot use theta: it is 5.", COMMAND) == "Cannot use --theta: it is 5."
     assert in_flags("few items", COMMAND) == "few items"
+
+
+@every(
+    "call, typed",
+    [
+        ("sy.record(run, task=task)", "steelyard record RUN --task TASK"),
+        ("sy.record(run, model='a; rm -rf b')", "steelyard record RUN --model 'a; rm -rf b'"),
+        ("sy.record(run, spec={'a': 'x, $(rm b)', 'bits': 4})", "steelyard record RUN --spec 'a=x, $(rm b)' --spec bits=4"),
+        ("sy.record(run, update=True)", "steelyard record RUN --update"),
+        ("sy.check_suite('nightly.yaml')", "steelyard check --suite nightly.yaml"),
+        ("sy.plan_detect(theta=0.02)", "steelyard plan detect --theta 0.02"),
+        ("sy.list_references('t')", "steelyard references list t"),
+        ("sy.check(value=...)", "steelyard check --value ..."),
+        ("sy.check(run, nonsense=1)", "sy.check(run, nonsense=1)"),
+        ("sy.open_history(url)", "sy.open_history(url)"),
+        ("sy.check(run", "sy.check(run"),
+    ],
+)
+def test_a_call_of_python_is_the_command_that_one_types(call: str, typed: str) -> None:
+    assert calls_as_typed(f"so: {call} does it", steelyard) == f"so: {typed} does it"
+
+
+def test_functions_with_another_name_as_a_command_exist() -> None:
+    assert {*COMMANDS_OF_CALLS} <= {*sy.__all__}
+    for words, parameter in COMMANDS_OF_CALLS.values():
+        found: Any = steelyard
+        for word in words.split():
+            found = found.get_command(click.Context(found), word)
+        assert not parameter or parameter in {param.name for param in found.params}

@@ -86,7 +86,7 @@ def test_what_cannot_be_checked_is_told_and_goes_no_further(recorded: Path, caps
 def test_a_task_without_references_is_told_how_to_record_this_very_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = shutil.copy(LOGS / "arith_b.eval", tmp_path / "a log.eval")
     asyncio.run(checks(tmp_path / "references").on_run_end(ended(Path(log))))
-    assert f"steelyard record '{log}' --task arith" in capsys.readouterr().err
+    assert f"sy.record('{log}', task='arith'" in capsys.readouterr().err
 
 
 def test_words_of_a_log_cannot_drive_the_terminal(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache, partial, wraps
 from importlib import import_module
@@ -141,6 +141,8 @@ def in_flags(sentence: str, command: click.Command) -> str:
     ...     click.Option(["--theta"]), click.Option(["--update"], is_flag=True), click.Option(["--id"])]))
     'use --theta 0.01 or --update, name it with --id.'
     """
+    if "sy." in sentence and (context := click.get_current_context(silent=True)) is not None:
+        sentence = calls_as_typed(sentence, context.find_root().command)
     if "=" not in sentence and not _REFUSED.match(sentence):
         return sentence
     known = {param.name: param for param in command.params if isinstance(param, click.Option)}
@@ -157,6 +159,77 @@ def in_flags(sentence: str, command: click.Command) -> str:
         return found[0] if param is None else f"{found[1]}{_as_typed(param, '')}"
 
     return _PARAMETER.sub(flag, _REFUSED.sub(refused, sentence))
+
+
+# Functions that are called otherwise on the command line: their command, and the parameter that what is given by position is there.
+_CALL = late_pattern(r"\bsy\.([a-z_]+)\(")
+COMMANDS_OF_CALLS = {
+    "acknowledge": ("history ack", ""),
+    "check_suite": ("check", "suite"),
+    "import_references": ("references import", ""),
+    "lint_references": ("references lint", ""),
+    "list_references": ("references list", ""),
+    "list_runs": ("history", ""),
+    "reference_history": ("references history", ""),
+    "run_suite": ("run", "suite"),
+}
+
+
+def calls_as_typed(sentence: str, root: click.Command) -> str:
+    """The sentence with each call of ours as its command: sy.record(run, task='a b') is steelyard record RUN --task 'a b'.
+
+    A call that has no command, or a parameter that no flag of it sets, stays as it is.
+    """
+    told, end = [], 0
+    for found in _CALL.finditer(sentence):
+        call, after = _parsed(sentence, found)
+        typed = None if call is None or found.start() < end else _call_as_typed(found[1], call, root)
+        if typed is not None:
+            told += [sentence[end : found.start()], typed]
+            end = after
+    return "".join([*told, sentence[end:]])
+
+
+def _parsed(sentence: str, found: re.Match[str]) -> tuple[Any, int]:
+    """The call that begins there, up to the first bracket that closes it, and where it ends."""
+    import ast
+
+    end = found.end()
+    while end := sentence.find(")", end) + 1:
+        with suppress(SyntaxError, ValueError):
+            return ast.parse(sentence[found.start() : end], mode="eval").body, end
+    return None, 0
+
+
+def _call_as_typed(name: str, call: Any, root: click.Command) -> str | None:
+    words, by_position = COMMANDS_OF_CALLS.get(name, (name.replace("_", " ") if name.startswith("plan_") else name, ""))
+    command: click.Command | None = root
+    for word in words.split():
+        command = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+    if command is None:
+        return None
+    options = {param.name: param for param in command.params if isinstance(param, click.Option)}
+    parts = ["steelyard", words]
+    for parameter, value in [*((by_position, one) for one in call.args), *((word.arg, word.value) for word in call.keywords)]:
+        option = options.get(parameter)
+        if parameter and option is None:
+            return None
+        flag = "" if option is None else f"{max(option.opts, key=len)} "
+        parts += [flag.rstrip()] if option is not None and option.is_flag else [f"{flag}{word}" for word in _typed_values(value)]
+    return " ".join(parts)
+
+
+def _typed_values(value: Any) -> list[str]:
+    """One value of a call as it is typed; for each key of a mapping one. A name stands for what the reader puts there."""
+    import ast
+    import shlex
+
+    if isinstance(value, ast.Name):
+        return [value.id.upper()]
+    held = ast.literal_eval(value)
+    if isinstance(held, dict):
+        return [shlex.quote(f"{key}={one}") for key, one in held.items()]
+    return ["..." if held is ... else shlex.quote(str(held))]
 
 
 def warned_in_flags(result: Any, command: click.Command) -> Any:

@@ -470,7 +470,7 @@ class History:
                 f"{'Several runs have' if rows else 'No run has'} an id that begins with {id_!r}.",
                 got=f"{got} whose id begins so",
                 need="the id of one run",
-                hint="steelyard history lists the ids",
+                hint="sy.list_runs() lists the ids",
             )
         return run_of(names, rows[0])
 

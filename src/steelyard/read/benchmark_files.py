@@ -24,7 +24,7 @@ from steelyard.read.rows import rows_of
 LETTERS = "ABCD"
 EXAMPLES = 5  # of a subject of MMLU, before each question
 OWN_EXAMPLE = "own example"  # marks a row while rows are made
-_WITHOUT_EXAMPLES = "take {examples} out of the input, in a task file of your own: steelyard init --preset mmlu"
+_WITHOUT_EXAMPLES = "take {examples} out of the input, in a task file of your own: sy.init(preset='mmlu')"
 _FORMATS = ("csv", "tsv", "jsonl", "json", "parquet")
 _TEXT = (".txt", ".text")
 _LONGEST_FIELD = 1 << 24  # characters of one field of a CSV file; Python's own limit is 131,072

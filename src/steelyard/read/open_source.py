@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("auto", "duckdb", "spark")
 ENGINE_CHOICES = ("engine", "master", "remote")  # not columns: who counts, and where it is
-_SPARK_HINT = "steelyard measure --engine spark --master spark://host:7077 's3a://bucket/run/*.parquet' (or --remote sc://host)"
+_SPARK_HINT = "sy.measure('s3a://bucket/run/*.parquet', engine='spark', master='spark://host:7077') (or remote='sc://host')"
 
 
 def without_engine(columns: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:

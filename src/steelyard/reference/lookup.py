@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -218,14 +217,9 @@ def _no_match(held: Sequence[Agreement], model: str, asked: Mapping[str, Any], f
 
 
 def _how_to_record(model: str, asked: Mapping[str, Any], file: str) -> str:
-    import shlex
-
     task = os.path.splitext(os.path.basename(file))[0] or "TASK"
-    words = ["steelyard", "record", "RUN", "--task", task, "--model", model]
-    for key, value in asked.items():
-        if value is not None and not same_value(value, SPEC_DEFAULTS.get(key)):
-            words += ["--spec", f"{key}={_shown(value)}"]
-    return f"record one: {shlex.join(words)}"
+    spec = {key: value for key, value in asked.items() if value is not None and not same_value(value, SPEC_DEFAULTS.get(key))}
+    return f"record one: {record_call(task, model, spec)}"
 
 
 def _inside(file: str) -> str:
@@ -298,12 +292,12 @@ def _filled(defaults: TaskDefaults, otherwise: Mapping[str, Any]) -> TaskDefault
 
 
 def load(place: ReferenceLocation, model: str = "MODEL") -> TaskFile:
-    """The task's file, or an error with the command that makes one."""
+    """The task's file, or an error with the call that makes one."""
     if not os.path.lexists(place.path):
         raise SourceError(
             f"No references for task {place.task!r}: there is no file {place.shown!r}.",
             got=f"no file {place.shown!r}",
-            hint=record_command(place.task, model),
+            hint=record_call(place.task, model),
         )
     return load_task_file(place.path, spec_keys=place.spec_keys, metric=place.defaults.metric)
 
@@ -359,7 +353,7 @@ def make_directory(directory: Path) -> None:
         raise UsageError(f"Cannot make the directory {str(directory)!r}: {got}.", got=got, need="a place that can be written to") from fault
 
 
-def record_command(task: str, model: str, spec: Mapping[str, Any] | None = None) -> str:
-    """The command that puts a run on record."""
-    words = "".join(f" --spec {shlex.quote(f'{key}={value}')}" for key, value in (spec or {}).items())
-    return f"steelyard record RUN --task {shlex.quote(task)} --model {shlex.quote(model)}{words}"
+def record_call(task: str, model: str, spec: Mapping[str, Any] | None = None) -> str:
+    """The call that puts a run on record."""
+    words = f", spec={dict(spec)!r}" if spec else ""
+    return f"sy.record(run, task={task!r}, model={model!r}{words})"

@@ -170,7 +170,7 @@ def _list_of(key: ScalarNode, value: Node, shown: str) -> SequenceNode:
             f"{where}: {key.value!r} has ref_al and min_al, so this is a file of acceptance lengths of another suite.",
             got=f"{key.value!r} with ref_al and min_al, a file of acceptance lengths",
             need="a list of entries",
-            hint=f"steelyard references import --dialect trtllm {shown}",
+            hint=f"sy.import_references({shown!r}, dialect='trtllm')",
         )
     got = "keys" if isinstance(value, MappingNode) else "nothing" if value.value is None else repr(value.value)
     hint = "begin each entry with a dash: `- accuracy: 74.2`" if isinstance(value, MappingNode) else "for no entries write []"

@@ -451,7 +451,7 @@ def test_a_comparison_speaks_for_its_candidate(tmp_path: Path) -> None:
 
 
 def test_results_that_are_no_scores() -> None:
-    with pytest.raises(UsageError, match="steelyard measure"):
+    with pytest.raises(UsageError, match=r"sy\.measure"):
         card.card_details([("d", sy.plan_detect(sigma=50, theta=3))], model="m")
     with pytest.raises(UsageError, match=r"Two results have the same data name, 'd'\."):
         card.card_details([("d", measured()), ("d", measured(5))], model="m")

@@ -89,7 +89,7 @@ def model_of(
                 f"{given!r} has answers, and no log-probabilities of what was asked.",
                 got="predictions",
                 need="a model that gives the log-probabilities of its input",
-                hint="a table with the two sums of each item: steelyard measure FILE --metric perplexity --ratio NLL,TOKENS",
+                hint="measure a table with the two sums of each item: sy.measure(file, metric='perplexity', ratio='NLL/TOKENS')",
             )
         if rows is None:
             raise UsageError(

@@ -56,7 +56,7 @@ def comment(
             "Give at least one result to write a comment about.",
             got="no results",
             need="at least one",
-            hint="steelyard comment verdict.json",
+            hint="sy.comment(verdict)",
         )
     if len(results) > MOST:
         raise UsageError(

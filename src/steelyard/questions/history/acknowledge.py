@@ -80,7 +80,7 @@ def _only_series(store: History) -> str:
             f"The history {store.shown} has {len(known) or 'no'} series of nights.",
             got=", ".join(known) or "no series",
             need="the name of one",
-            hint=f"series={known[0]!r}" if known else "check a suite that has a budget first: steelyard check --suite FILE",
+            hint=f"series={known[0]!r}" if known else "check a suite that has a budget first: sy.check_suite(file)",
         )
     return known[0]
 

@@ -58,7 +58,7 @@ def series_of(found: Sequence[PastRun], task: str, model: str) -> RunSeries:
             f"The history has no run of {model!r} on {task!r}.",
             got=f"no run of {model!r} on {task!r}",
             need="a series of runs",
-            hint="steelyard history lists the runs",
+            hint="sy.list_runs() lists the runs",
         )
     _refuse_mixture(found)
     last = found[-1]
@@ -221,7 +221,7 @@ def _answer(
             "The history has only references and no checked runs, so drift cannot be tested.",
             got="references only",
             need="runs that were checked",
-            hint="steelyard check --history ...",
+            hint="sy.check(run, history='sqlite:///runs.db')",
         )
     rows = tuple(
         DriftRun(

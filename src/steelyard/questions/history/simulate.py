@@ -170,7 +170,7 @@ def _ordinary(
             f"The history {store.shown} has no runs of {name!r} with their items.",
             got="no stored runs that could be nights",
             need="runs that were checked with a history",
-            hint="steelyard check --suite FILE --history URL stores them",
+            hint="sy.check_suite(file, history='sqlite:///runs.db') stores them",
         )
     for one in tasks:
         if many := left_out(store, one):

@@ -102,7 +102,7 @@ def rename_reference(task: str, old: str, new: str, *, reason: str, directory: W
                 f"No model {old!r} in {place.shown!r}.",
                 got=f"no such model in {place.shown!r}",
                 need=f"a recorded model{nearest_models(old, file.models())}",
-                hint=f"steelyard references list {task}",
+                hint=f"sy.list_references({task!r})",
             )
         moved[:] = [entry for entry in file.entries if entry.model == old]
         change = Change(action="rename", model=new, old=old, new=new, reason=why, **signed)

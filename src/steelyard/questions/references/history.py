@@ -52,7 +52,7 @@ def reference_history(
     if model is not None and not series:
         known = sorted({change.model for change in told if change.model} | {entry.model for entry in entries})
         said = f"No history of {model!r}{' with this spec' if spec else ''} on {task!r}"
-        raise no_such_model(said, model, known, hint=f"steelyard references history {task}")
+        raise no_such_model(said, model, known, hint=f"sy.reference_history({task!r})")
     warnings += [sentence for each in series if (sentence := edited(each))]
     changes = sum(len(each.changes) for each in series)
     return ReferenceHistory(

@@ -168,7 +168,7 @@ def _refuse_second(home: Path, config: Path) -> None:
             f"There is a configuration already: {shown_path(there)!r}.",
             got=f"a configuration in {shown_path(there)!r} already",
             need="a directory without one",
-            hint="it was not changed; continue with steelyard record RUN --task TASK --model MODEL",
+            hint="it was not changed; continue with sy.record(run, task=task, model=model)",
         )
 
 

@@ -327,7 +327,7 @@ def lint_references(
             f"No directory of references: {shown_path(where)!r}.",
             got=f"no directory {shown_path(where)!r}",
             need="a directory of references",
-            hint="steelyard init",
+            hint="sy.init()",
         )
     day = datetime.now(UTC).date() if today is None else today.date() if isinstance(today, datetime) else today
     findings: list[Finding] = []

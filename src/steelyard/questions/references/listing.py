@@ -225,7 +225,9 @@ def found_or_listed(place: ReferenceLocation, file: TaskFile, model: str, spec: 
     try:
         return matched(place, model, spec, file).entry
     except NoReferenceError as fault:
-        raise NoReferenceError(fault.what, got=fault.got, need=fault.need, hint=f"steelyard references list {place.task}") from fault
+        mistyped = model not in file.models() and fault.hint.startswith("did you mean")
+        hint = fault.hint if mistyped else f"sy.list_references({place.task!r})"
+        raise NoReferenceError(fault.what, got=fault.got, need=fault.need, hint=hint) from fault
 
 
 def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) -> Entry:
@@ -237,6 +239,6 @@ def _in_line(place: ReferenceLocation, file: TaskFile, model: str, line: int) ->
             f"No entry of {model!r} begins on line {line} of {place.shown!r} ({began}).",
             got=began,
             need="the line where an entry begins",
-            hint=f"steelyard references list {place.task}",
+            hint=f"sy.list_references({place.task!r})",
         )
     return entry

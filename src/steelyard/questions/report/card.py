@@ -56,7 +56,7 @@ def card_details(
             f"A model card needs at least one score; there is {got}.",
             got=got,
             need="at least one score",
-            hint="steelyard measure ... --format json -o result.json",
+            hint="sy.measure(data)",
         )
     twice = sorted({each.data for each in evaluated if sum(other.data == each.data for other in evaluated) > 1})
     if twice:
@@ -95,7 +95,7 @@ def _measured(result: Any, data: str) -> Measurement:
             f"A model card is of one model; {data!r} is a run of several candidates.",
             got=f"{data!r}, a run of {len(result.models) - 1} candidates",
             need="a run of one model, or of two",
-            hint="steelyard measure ROWS --format json -o result.json measures the rows of one of them",
+            hint="sy.measure(rows) measures the rows of one of them",
         )
     if isinstance(result, Evaluation) and result.measurement is not None:
         return result.measurement
@@ -114,7 +114,7 @@ def _measured(result: Any, data: str) -> Measurement:
         f"A model card is made of measurements, comparisons and runs; {data!r} is {with_article(type(result).__name__.lower())}.",
         got=f"{data!r}, which is {with_article(type(result).__name__.lower())}",
         need="a measurement, a comparison or a run",
-        hint="steelyard measure RUN --format json -o result.json measures what was checked",
+        hint="sy.measure(run) measures what was checked",
     )
 
 

@@ -55,7 +55,7 @@ def report(*results: Any, title: str | None = None, flips: Path_ | None = None) 
     from steelyard.render.page import PageExtras
 
     if not results:
-        raise UsageError("No results to report.", got="no results", need="at least one", hint="steelyard report result.json -o report.html")
+        raise UsageError("No results to report.", got="no results", need="at least one", hint="sy.report(result)")
     listed = None if flips is None else read_flips(flips)
     found = [open_result(result) for result in results]
     taking = [i for i, each in enumerate(found) if _has_items(each)]

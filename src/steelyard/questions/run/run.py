@@ -408,7 +408,7 @@ def _watch(options: RunOptions, baseline: Baseline | None, prepared: Prepared) -
                 f"The reference of {baseline.model!r} has no item outcomes, so the run cannot stop early against it.",
                 got=f"a reference of {baseline.model!r} without the outcomes of single items",
                 need="one that holds them",
-                hint="record a run of it with its items: steelyard record RUN",
+                hint="record a run of it with its items: sy.record(run)",
             )
         plan = plan_of(baseline, prepared, options)
         return UntilDecided(plan, baseline.rule.sign, frozenset() if plan.strata is None else wavering_ids(baseline, prepared))

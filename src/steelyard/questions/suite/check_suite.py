@@ -149,10 +149,10 @@ def suite_and_sources(
         return together(read), {**where, "parts": [_read_from(guard) for guard in guards]}
     if evaluate is None and any(guard.run is not None for guard in guards):
         raise UsageError(
-            f"The suite {read.file.name!r} has a check that runs a model; steelyard check does not run models.",
+            f"The suite {read.file.name!r} has a check that runs a model; a check runs no models.",
             got="a check that runs a model",
-            need="steelyard run",
-            hint=f"steelyard run --suite {read.file.name}",
+            need="run_suite",
+            hint=f"sy.run_suite({read.file.name!r})",
         )
     asked = night_asked(
         read.budget,

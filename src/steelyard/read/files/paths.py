@@ -198,7 +198,7 @@ def spool_stdin() -> TemporaryFile:
             "Standard input is a terminal; data must be piped in.",
             got="a terminal",
             need="piped data",
-            hint="steelyard measure - < results.csv",
+            hint="sy.measure('results.csv')",
         )
     spool = TemporaryFile()
     spool.fill(iter(lambda: sys.stdin.buffer.read(1 << 20), b""), "keep standard input")

@@ -168,7 +168,7 @@ def _no_items(path: str, aggregate: Any) -> SourceError:
         got=f"an aggregate of {TOOL} without its items, {len(held)} results: {listed}",
         need=f"the instance file {os.path.basename(path).partition('.')[0]}{_SAMPLES} beside it",
         hint=f"put the instance file {os.path.basename(path).partition('.')[0]}{_SAMPLES} beside it; a bare number can be checked "
-        "with: steelyard check --value",
+        "with sy.check(value=...)",
     )
 
 
