@@ -28,6 +28,7 @@ LEVEL = {
     "errors": 0,
     "did_you_mean": 0,
     "options": 2,
+    "error_rates": 1,
     "outputs": 1,
     "atomic": 1,
     "databases": 1,

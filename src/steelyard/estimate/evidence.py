@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from steelyard.error_rates import POWER
 from steelyard.errors import UsageError
 from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.infer.planning.power import minimum_detectable
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from steelyard.infer.paired.unseen import UnseenChanges
 
 DECLARE = "declare the range of the scores with range=(LO, HI) to allow for such items"
-
-
-POWER = 0.8
 
 
 def interval_of(

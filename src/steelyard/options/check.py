@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from steelyard.error_rates import BETA
 from steelyard.options.option import (
     ARGUMENT,
     CONFIG,
@@ -51,7 +52,9 @@ OPTIONS = (
     ),
     FALSE_ALARMS,
     Option(
-        name="beta", type=float, help="Miss rate (type II) assumed for the minimum detectable effect.  [default: the reference's, or 0.2]"
+        name="beta",
+        type=float,
+        help=f"Miss rate (type II) assumed for the minimum detectable effect.  [default: the reference's, or {BETA:g}]",
     ),
     Option(name="sigma", type=float, help="Standard deviation of one item's score, if the reference is a single number."),
     Option(
@@ -88,7 +91,7 @@ OPTIONS = (
     MISSING,
     Option(
         name="by",
-        unset="all items together alone",
+        unset="no slices",
         kind="list",
         takes="slices",
         metavar="COLUMN",

@@ -71,7 +71,7 @@ OPTIONS = (
     LABELS,
     Option(
         name="by",
-        unset="all items together alone",
+        unset="no slices",
         kind="list",
         takes="slices",
         metavar="COLUMN",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from steelyard.error_rates import ALPHA
 from steelyard.options.option import CONFIG, HISTORY_OPTIONS, UNMATCHED, Option
 
 READ = Option(
@@ -52,7 +53,7 @@ OPTIONS = (
         help="Remove the answers kept by --keep-answers of all matching runs, for good; everything else stays.",
     ),
     Option(name="drift", elsewhere="drift", switch=True, help="Test whether the runs of --task and --model have drifted."),
-    Option(name="alpha", type=float, default=0.05, help="With --drift: false-alarm rate over all looks together."),
+    Option(name="alpha", type=float, default=ALPHA, help="With --drift: false-alarm rate over all looks together."),
     Option(name="k", type=float, default=0.5, help="With --drift: slack of the CUSUM per run, in standard deviations."),
     Option(name="h", type=float, default=5.0, help="With --drift: alarm threshold of the CUSUM, in standard deviations."),
     Option(name="draws", type=int, default=9999, help="With --drift: permutations for the change-point test."),

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from steelyard.did_you_mean import FEW, NEAR, did_you_mean, either, refused_choice
+from steelyard.error_rates import ALPHA, BETA, POWER
 from steelyard.errors import UsageError, in_short, with_article
 from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
@@ -22,7 +23,7 @@ _REPEATABLE_SENTENCE = late_pattern(r"\s*\b(Repeatable|Repeat or join by commas|
 
 
 def _shown(default: Any) -> str:
-    return "none" if default is None else repr(default)
+    return "none" if default is None else default if isinstance(default, str) and default else repr(default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,7 @@ class Option:
         """What a docstring says of it: its help in the words of Python, what may be given, and what its default means.
 
         >>> Option(name="unmatched", choices=("error", "drop"), help="What to do with ids that only one run has.").sentence("error")
-        "What to do with ids that only one run has. One of error, drop. Default: 'error'."
+        'What to do with ids that only one run has. One of error, drop. Default: error.'
         """
         said, _, words = (self.python or self.help).partition("  [default: ")
         said = _REPEATABLE_SENTENCE.sub("", _FLAG.sub(lambda found: found[1].replace("-", "_"), said))
@@ -280,9 +281,9 @@ SPEC = Option(
 DIRECTORY = Option(name="directory", kind="directory", help="Directory of the references.  [default: references]")
 CONFIG = Option(name="config", kind="file", help="Path of steelyard.toml.  [default: the nearest one, going up from here]")
 
-FALSE_ALARMS = Option(
-    name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: the reference's, or 0.05]"
-)
+FALSE_ALARM_RATE = "False-alarm rate: share of healthy runs called worse."
+FALSE_ALARMS = Option(name="alpha", type=float, help=f"{FALSE_ALARM_RATE}  [default: the reference's, or {ALPHA:g}]")
+MISS_RATE = "Miss rate: share of real drops of theta that pass."
 
 # How an answer is shown.
 DETAILS = Option(name="details", terminal="printing", switch=True, help="Also print standard errors.")
@@ -559,9 +560,9 @@ LIMITS: dict[str, Limit] = {
     "draws": Limit(1, 10_000_000, "10000 is the default; more than a million change no digit that is shown"),
     "prior": Limit(1e-6, 1e6, "0.5 is Jeffreys, 1 is uniform"),
     "prior_scale": Limit(1e-9, 1e9, "the standard deviation of true differences, such as 0.005"),
-    "alpha": Limit(1e-9, 1, "0.05 is usual"),
-    "beta": Limit(1e-9, 1, "0.2 is usual, which is a power of 0.8"),
-    "power": Limit(1e-9, 1 - 1e-9, "0.8 is usual"),
+    "alpha": Limit(1e-9, 1, f"{ALPHA:g} is usual"),
+    "beta": Limit(1e-9, 1, f"{BETA:g} is usual, which is a power of {POWER:g}"),
+    "power": Limit(1e-9, 1 - 1e-9, f"{POWER:g} is usual"),
     "confidence_level": Limit(1e-9, 1 - 1e-9, "0.95 is usual"),
     "theta": Limit(1e-9, 1e12, "the drop that matters, such as 0.02"),
     "margin": Limit(1e-12, 1e12, "the difference that is tolerated, such as 0.01"),
@@ -596,7 +597,7 @@ def _plain(end: float) -> str:
 
 MOST = 1e18  # items; more than there will ever be
 
-USUAL = {"alpha": "alpha .05 is usual", "beta": "beta .2 is usual, which is a power of .8"}
+USUAL = {name: f"{name} {LIMITS[name].hint}" for name in ("alpha", "beta")}
 
 
 def is_truth_value(value: Any) -> bool:
@@ -997,7 +998,7 @@ EXAMPLES: Mapping[str, Any] = {
     "spec": {"quant_algo": "FP8"},
     "protocol": {"num_fewshot": "5"},
     "parts": {"calibration": 0.1},
-    "otherwise": {"alpha": 0.05},
+    "otherwise": {"alpha": ALPHA},
     "about": {"model": "lab/small"},
 }
 

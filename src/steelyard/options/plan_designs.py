@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import Option
+from steelyard.error_rates import ALPHA, BETA
+from steelyard.options.option import FALSE_ALARM_RATE, MISS_RATE, Option
 
 OPTIONS = (
     Option(name="theta", type=float, required=True, help="Drop to detect, as a fraction: .02 is two points."),
@@ -23,8 +24,8 @@ OPTIONS = (
         metavar="SD",
         help="Standard deviation between answers to the same item.  [default: all of --discordance counts as such noise]",
     ),
-    Option(name="alpha", type=float, default=0.05, help="False-alarm rate: share of healthy runs called worse."),
-    Option(name="beta", type=float, default=0.2, help="Miss rate: share of real drops of theta that pass."),
+    Option(name="alpha", type=float, default=ALPHA, help=FALSE_ALARM_RATE),
+    Option(name="beta", type=float, default=BETA, help=MISS_RATE),
     Option(name="price", type=float, help="Price of one model call, in any currency."),
     Option(name="batch", type=int, default=32, help="Items between two looks, for the design that stops early."),
     Option(name="available", type=int, help="Number of items that exist."),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steelyard.options.option import LOG_PARTS, RUN_COLUMNS, Option
+from steelyard.error_rates import ALPHA, BETA, POWER
+from steelyard.options.option import FALSE_ALARM_RATE, LOG_PARTS, MISS_RATE, RUN_COLUMNS, Option
 
 OPTIONS = (
     Option(
@@ -13,9 +14,9 @@ OPTIONS = (
     ),
     Option(name="reference", type=float, metavar="SCORE", help="Score of the reference, if theta is a share of it."),
     Option(name="n", type=int, help="Items in the new run."),
-    Option(name="alpha", type=float, help="False-alarm rate: share of healthy runs called worse.  [default: 0.05]"),
-    Option(name="beta", type=float, help="Miss rate: share of real drops of theta that pass.  [default: 0.2]"),
-    Option(name="power", type=float, help="Same as 1 - beta."),
+    Option(name="alpha", type=float, help=f"{FALSE_ALARM_RATE}  [default: {ALPHA:g}]"),
+    Option(name="beta", type=float, help=f"{MISS_RATE}  [default: {BETA:g}]"),
+    Option(name="power", type=float, help=f"Same as 1 - beta.  [default: {POWER:g}]"),
     Option(
         name="sigma", type=float, help="Two separate samples: standard deviation of one item's score; in percent, 50 is the worst case."
     ),

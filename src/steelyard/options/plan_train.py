@@ -22,7 +22,8 @@ OPTIONS = (
         name="n_test",
         metavar="COLUMN",
         takes="column or number",
-        help="Column with the number of test items, or one number for all points; 'none' ignores it.",
+        help="Column with the number of test items, or one number for all points; 'none' ignores it."
+        "  [default: n_test or test_size, if there is such a column]",
     ),
     Option(
         name="lower_is_better",

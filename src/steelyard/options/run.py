@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from steelyard.error_rates import BETA
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.options import option
@@ -89,7 +90,7 @@ OPTIONS = (
     Option(
         name="beta",
         type=float,
-        help="Miss rate for a drop of theta; a pass rules it out at level 1 - beta.  [default: the reference's, or 0.2]",
+        help=f"Miss rate for a drop of theta; a pass rules it out at level 1 - beta.  [default: the reference's, or {BETA:g}]",
     ),
     Option(name="scale", choices=("percent", "fraction", "raw"), help="Scale of theta and margin."),
     Option(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from steelyard.error_rates import ALPHA, BETA
 from steelyard.late_dataclass import dataclass
 from steelyard.results.base import NOT_SET, OMIT_DEFAULT, Result, ResultPart, json_keys, json_name, one_of
 from steelyard.results.comparison import ChangedItem, Difference, System, Test
@@ -15,7 +16,6 @@ from steelyard.results.nights import FallenItem, NightPoint, SinceNight
 from steelyard.results.stopping import StoppedSuite
 
 EXIT = {"pass": 0, "regression": 1, "inconclusive": 2}
-ALPHA = 0.05
 WORSENING = {True: "drop", False: "rise"}  # what a change for the worse is called, by whether higher is better
 WORSE = "less"  # what the test of a guard asks: the difference is turned so that up is good
 TEST_OF_A_GUARD = {"name": "", "alternative": WORSE, "statistic": None, "p_value": None}  # what JSON does not say of it
@@ -137,7 +137,7 @@ class Verdict(Result):
     target: str = "items"
     n: int | None = None
     alpha: float = ALPHA
-    beta: float = 0.2
+    beta: float = BETA
     sigma: float | None = None
     margin: float = 0.0
     theta: float | None = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
+from steelyard.error_rates import ALPHA, BETA
 from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import LOSSES_ELSEWHERE, find, is_share, parse
@@ -196,7 +197,6 @@ def unit_of(scale: str | None, within: bool) -> float:
 
 SCALES = ("percent", "fraction", "raw")
 TARGETS = ("items", "runs")
-ALPHA, BETA = 0.05, 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.did_you_mean import either, unknown_key
+from steelyard.error_rates import ALPHA
 from steelyard.errors import AmbiguityError, SourceError, SteelyardError, with_article
 from steelyard.evaluate.task.presets import PRESET
 from steelyard.history.nights import check_series
@@ -106,7 +107,7 @@ def read_suite(
     file = Path(path)
     plain = _read(file)
     head = _checked("[suite]", plain.get("suite", {}), OF_SUITE, file)
-    alpha = checked("alpha", head.get("alpha", 0.05))
+    alpha = checked("alpha", head.get("alpha", ALPHA))
     correction = str(head.get("correction", POOLED))
     if correction not in CORRECTIONS:
         raise unknown_word("The correction of a suite", correction, tuple(CORRECTIONS), "correction")

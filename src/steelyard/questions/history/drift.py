@@ -8,6 +8,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from steelyard.error_rates import ALPHA
 from steelyard.errors import DataError
 from steelyard.estimate.past_runs import opened
 from steelyard.history.store import History
@@ -162,7 +163,7 @@ def drift(
     metric: str | None = None,
     since: datetime | str | None = None,
     until: datetime | str | None = None,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     k: float = 0.5,
     h: float = 5.0,
     draws: int = 9_999,

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from steelyard.error_rates import ALPHA, BETA
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
 from steelyard.infer.planning.item_variance import between_deviation, differing_answers, most_within, normal_spread, pooled_deviation
@@ -67,8 +68,8 @@ def plan_designs(
     noise: float | None = None,
     repeats: int | None = None,
     within: float | None = None,
-    alpha: float = 0.05,
-    beta: float = 0.2,
+    alpha: float = ALPHA,
+    beta: float = BETA,
     price: float | None = None,
     batch: int = 32,
     available: int | None = None,

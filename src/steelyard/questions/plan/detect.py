@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from steelyard.error_rates import ALPHA, BETA
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
 from steelyard.infer.planning.item_variance import answers_needed, most_deviation
 from steelyard.options.option import (
+    LIMITS,
     checked,
     checked_if_given,
     coin_flips,
@@ -331,7 +333,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
             )
         found_power = probability("power", power)
         if found_power < 0.5:
-            raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint="power 0.8 is usual")
+            raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint=f"power {LIMITS['power'].hint}")
         beta = 1 - found_power
     if n is None and theta is None:
         raise UsageError("A plan needs n or theta.", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
@@ -343,7 +345,7 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
             hint="leave one of them out",
         )
     found = "n" if n is None else "theta" if theta is None else "alpha" if beta is not None and alpha is None else "power"
-    false_alarms, misses = checked("alpha", 0.05 if alpha is None else alpha), checked("beta", 0.2 if beta is None else beta)
+    false_alarms, misses = checked("alpha", ALPHA if alpha is None else alpha), checked("beta", BETA if beta is None else beta)
     return PowerQuestion(
         found=found,
         n=None if n is None else whole("n", n),

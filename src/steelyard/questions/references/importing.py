@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.atomic import read_if_there
+from steelyard.error_rates import ALPHA
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.guard.rule import ALPHA, direction
+from steelyard.estimate.guard.rule import direction
 from steelyard.late_dataclass import dataclass
 from steelyard.locking import update_file
 from steelyard.metrics.catalogue import is_share
