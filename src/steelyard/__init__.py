@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         RunList,
         RunPlace,
     )
+    from steelyard.results.installation import Installation, InstalledExtra, InstalledPackage, InstalledProgram
     from steelyard.results.learning_curve import CurveGap, CurvePoint, CurveSize, LearningCurve
     from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row, Slice
     from steelyard.results.nights import (
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
         ReferenceSeries,
         RuleNumber,
     )
+    from steelyard.results.session import CheckedSession, SessionCheck
     from steelyard.results.split import (
         CheckedPart,
         DataSplit,
@@ -312,6 +314,12 @@ _HOME = {
     "list_references": "questions.references.listing",
     "AccuracyTask": "accuracy_task",
     "Certificate": "results.certificate",
+    "CheckedSession": "results.session",
+    "SessionCheck": "results.session",
+    "Installation": "results.installation",
+    "InstalledExtra": "results.installation",
+    "InstalledPackage": "results.installation",
+    "InstalledProgram": "results.installation",
     "certify": "proof.certify",
     "check": "questions.guard.check",
     "check_suite": "questions.suite.check_suite",
@@ -411,6 +419,7 @@ __all__ = [
     "ChangedItem",
     "ChangedReference",
     "CheckedPart",
+    "CheckedSession",
     "CombinedTasks",
     "ComparedSlice",
     "Comparison",
@@ -444,6 +453,10 @@ __all__ = [
     "History",
     "ImportedFile",
     "ImportedSettings",
+    "Installation",
+    "InstalledExtra",
+    "InstalledPackage",
+    "InstalledProgram",
     "Interval",
     "JointCounts",
     "JudgedCommit",
@@ -498,6 +511,7 @@ __all__ = [
     "ScoreOutside",
     "Scored",
     "Scoring",
+    "SessionCheck",
     "SharedPair",
     "Shots",
     "SinceNight",

@@ -30,6 +30,7 @@ from steelyard.render.digits import NONE
 from steelyard.render.pages.changed_items import changed_cells
 from steelyard.render.pages.verdict import accept_command, drop_text, flips_text, guard_name, needed_text, p_beside, score_text
 from steelyard.render.terminal import harmless
+from steelyard.results.session import ITSELF
 from steelyard.results.verdict import WORSENING, Verdict
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ class Accuracy:
             compared = verdict is not None
             if verdict is None:
                 itself = ask(source, **{**to_check, "directory": scratch})
-                verdict = replace(itself, warnings=(*itself.warnings, "recorded in this session, and compared with itself"))
+                verdict = replace(itself, warnings=(*itself.warnings, ITSELF))
         history = self._remembered(verdict, source, options) if compared else None  # the record itself comes when it is written
         self._report_verdict(verdict, "new" if missing else "update", options, place, waiting=waiting, compared=compared, history=history)
         return JudgedTest(verdict=verdict)

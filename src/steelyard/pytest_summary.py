@@ -20,29 +20,21 @@ from steelyard.options.option import typed_text
 from steelyard.questions.record.record import existing_entry, record
 from steelyard.reference.lookup import load, locate
 from steelyard.reference.names import canonical_spec
-from steelyard.render.digits import NONE, p_text
-from steelyard.render.markdown import Piece, fitted, markdown_table, report, word
+from steelyard.render.digits import p_text
+from steelyard.render.formats import result_json
+from steelyard.render.markdown import page_markdown
 from steelyard.render.page import page_of
-from steelyard.render.pages.verdict import p_beside, score_text, spec_text
-from steelyard.render.terminal import GAP, harmless, left, right, widest
+from steelyard.render.pages.session import SHOWN_UNUSED, TITLE, named
+from steelyard.render.pages.verdict import p_beside
+from steelyard.render.terminal import harmless
+from steelyard.render.text import page_text
+from steelyard.results.session import CheckedSession, SessionCheck, counted
 from steelyard.results.verdict import PooledSuite, Recorded, Verdict
 
-HEADS = ("task", "model", "n", "reference", "run", "difference [at worst]", "p", "verdict")
-WORDS = {
-    "error": "NOT CHECKED",
-    "regression": "REGRESSION",
-    "not verified": "NOT VERIFIED",
-    "not recorded": "NOT RECORDED",
-    "new": "recorded",
-    "update": "replaced",
-}
-OUTCOMES = ("pass", "regression", "inconclusive", "new", "update", "not verified", "not recorded", "error")
-SHOWN = 5  # references that nobody used, by name
-SESSION, MARKDOWN_START = "accuracy-session", "## Accuracy: "  # by which a report of ours is known again
+UNBROKEN = 100_000  # columns: lines are found by their beginnings, and a terminal breaks them itself
 UNKNOWN = (
     "run-to-run variation that they share is not known; record two or more runs per task, or keep earlier runs with --accuracy-history"
 )
-CAP = 900_000  # bytes of a Markdown report, below what GitHub shows
 
 
 @dataclass(slots=True)
@@ -60,23 +52,40 @@ class SessionSummary:
     pooled: PooledSuite | None = None
     quiet: bool = False
 
-    def counts(self) -> str:
-        """How many checks ended how: 2 pass, 1 regression."""
-        many = {name: sum(one["outcome"] == name for one in self.found) for name in OUTCOMES}
-        shown = {"new": "recorded", "update": "replaced", "error": "not checked"}
-        shown |= {"regression": "regressions"} if many["regression"] > 1 else {}
-        parts = ", ".join(f"{n} {shown.get(name, name)}" for name, n in many.items() if n)
-        return f"{len(self.found)} check{'s' if len(self.found) > 1 else ''}: {parts}"
+    def session(self) -> CheckedSession:
+        """All of it as a result."""
+        return CheckedSession(
+            counts=counted([one["outcome"] for one in self.found]),
+            checks=tuple(
+                SessionCheck(
+                    test=str(one["test"]),
+                    outcome=one["outcome"],
+                    message=one.get("message"),
+                    verdict=verdict_of(one),
+                    history=one.get("history"),
+                    task=str(one["task"]),
+                    model=str(one["model"]),
+                    spec=one["spec"],
+                )
+                for one in self.found
+            ),
+            pooled=self.pooled,
+            recorded=tuple(self.recorded),
+            unused=tuple(self.unused),
+            notes=tuple(self.notes),
+            warnings=tuple(self.warnings),
+            errors=tuple(self.errors),
+        )
 
     def write(self, out: Any) -> None:
         """One section; a single line, and whatever went wrong, with -q."""
+        made = self.session()
         if self.quiet:
-            out.write_line(f"accuracy: {self.counts()}")
+            out.write_line(f"accuracy: {made.headline}")
         else:
             out.write_sep("=", "accuracy")
-            for line in table(self.found):
-                out.write_line(line)
-            for line in [self.counts(), *self.notes]:
+            above = replace(made, warnings=(), errors=())  # those follow, in colours
+            for line in page_text(page_of(above), width=UNBROKEN).split("\n"):
                 out.write_line(line)
         for warning in self.warnings:
             out.write_line(f"accuracy warning: {harmless(' '.join(warning.split()))}", yellow=True)
@@ -223,7 +232,7 @@ def holm_note(found: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     adjusted = adjust([v.p_value or 0.0 for v in judged], "holm")
     remain = [
-        f"{v.task} {_named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for v, p in zip(judged, adjusted, strict=True) if p <= v.alpha
+        f"{v.task} {named(v.model, v.spec)} (p {p_beside(p, v.alpha)})" for v, p in zip(judged, adjusted, strict=True) if p <= v.alpha
     ]
     said = f"{len(remain)} regression{'s' if len(remain) > 1 else ''}: {', '.join(remain)}" if remain else "no regression"
     return [harmless(f"single tests are uncorrected; after Holm over {len(judged)} checks: {said}")]
@@ -258,11 +267,6 @@ def _judge_together(summary: SessionSummary, earlier: Sequence[float]) -> None:
         summary.warnings.append(f"{said}, not confirmed: {UNKNOWN}")
 
 
-def _named(model: str, spec: Mapping[str, Any]) -> str:
-    said = spec_text(spec)
-    return f"{model} [{said}]" if said else model
-
-
 def _narrowed(option: Any, args: Sequence[str]) -> bool:
     """Whether somebody asked for some tests only: then unused references mean nothing."""
     picked = ("keyword", "lf", "deselect", "stepwise", "collectonly")
@@ -285,37 +289,13 @@ def _find_unused(summary: SessionSummary) -> None:
         with contextlib.suppress(SteelyardError):
             for entry in load(place).entries:
                 if entry.line not in lines:
-                    summary.unused.append(f"{task}: {_named(entry.model, entry.spec)} (line {entry.line})")
+                    summary.unused.append(f"{task}: {named(entry.model, entry.spec)} (line {entry.line})")
     if summary.unused:
-        more = f" and {len(summary.unused) - SHOWN:,} more" if len(summary.unused) > SHOWN else ""
-        summary.notes.append(f"references never used in this session: {harmless(', '.join(summary.unused[:SHOWN]))}{more}")
+        more = f" and {len(summary.unused) - SHOWN_UNUSED:,} more" if len(summary.unused) > SHOWN_UNUSED else ""
+        summary.notes.append(f"references never used in this session: {harmless(', '.join(summary.unused[:SHOWN_UNUSED]))}{more}")
 
 
 # ---- showing ---------------------------------------------------------------------------------------------------------------------
-
-
-def cells(one: Mapping[str, Any]) -> list[str]:
-    """A finding as a row of the table."""
-    names = [str(one["task"]), _named(str(one["model"]), one["spec"])]
-    v = verdict_of(one)
-    word = WORDS.get(one["outcome"], str(one["outcome"]))
-    if v is None:
-        return [*names, *[NONE] * 5, word]
-    shown, size = score_text(v), NONE if v.n is None else f"{v.n:,}"
-    if not one.get("compared"):
-        return [*names, size, NONE, shown(v.candidate.estimate), NONE, NONE, word]
-    d, lower = v.difference.estimate, v.difference.lower
-    gap = NONE if d is None else shown(d) if lower is None else f"{shown(d)} [{shown(lower)}]"
-    word = f"{word} ({v.verdict})" if one["outcome"] == "update" else word
-    return [*names, size, shown(v.reference.estimate), shown(v.candidate.estimate), gap, p_beside(v.p_value, v.alpha), word]
-
-
-def table(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Aligned lines: names to the left, numbers to the right."""
-    rows = [list(HEADS), *([harmless(cell) for cell in cells(one)] for one in found)]
-    wide = [widest(column) for column in zip(*rows, strict=True)]
-    sides = [left, left, *[right] * 5, left]
-    return [GAP.join(side(cell, w) for side, cell, w in zip(sides, row, wide, strict=True)).rstrip() for row in rows]
 
 
 def _report(path: Path, summary: SessionSummary) -> None:
@@ -323,8 +303,9 @@ def _report(path: Path, summary: SessionSummary) -> None:
         summary.errors.append(f"cannot write the report: {path} holds something else, and was left as it is")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    made = summary.session()
     try:
-        write_text(path, _json(summary) if path.suffix.lower() == ".json" else _markdown(summary))
+        write_text(path, result_json(made) if path.suffix.lower() == ".json" else page_markdown(page_of(made)))
     except SteelyardError as fault:
         summary.errors.append(str(fault))
 
@@ -335,55 +316,4 @@ def holds_something_else(path: Path) -> bool:
         start = path.read_text(encoding="utf-8", errors="replace")[:200] if path.is_file() else ""
     except OSError:
         return False  # writing says why
-    return bool(start.strip()) and not start.startswith(MARKDOWN_START) and f'"kind": "{SESSION}"' not in start
-
-
-def _json(summary: SessionSummary) -> str:
-    hidden = ("waiting", "directory", "config", "compared", "value")
-    checks = [{name: value for name, value in one.items() if name not in hidden} for one in summary.found]
-    plain = {
-        "kind": SESSION,
-        "schema": 1,
-        "counts": {name: n for name in OUTCOMES if (n := sum(one["outcome"] == name for one in summary.found))},
-        "checks": checks,
-        **({} if summary.pooled is None else {"pooled": summary.pooled.to_dict()}),
-        "recorded": [made.to_dict() for made in summary.recorded],
-        "unused": summary.unused,
-        "notes": summary.notes,
-        "warnings": summary.warnings,
-        "errors": summary.errors,
-    }
-    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
-
-
-def _markdown(summary: SessionSummary) -> str:
-    """A page: the table, the notes, and the full report of whatever is not a pass."""
-    heads = [(head, "---:" if 2 <= i <= 6 else "---") for i, head in enumerate(HEADS)]
-    rows = [[cell if 2 <= i <= 6 else word(cell) for i, cell in enumerate(cells(one))] for one in summary.found]  # numbers are ours
-    top = f"{MARKDOWN_START}{summary.counts()}\n\n{markdown_table(heads, rows)}"
-    notes = "\n".join(f"- {_one_line(text)}" for text in [*summary.notes, *summary.warnings, *summary.errors])
-    errors = [f"- {word(str(one['test']))}: {_one_line(str(one['message']))}" for one in summary.found if one.get("message")]
-    pieces = [
-        Piece(head=top),
-        Piece(head=notes),
-        Piece(head="\n".join(errors)),
-        Piece(head=_unused_list(summary.unused)),
-    ]
-    for one in summary.found:
-        v = verdict_of(one)
-        if v is not None and one.get("compared") and not v.passed:
-            pieces += report(replace(page_of(v), level=3))
-    return fitted([piece for piece in pieces if piece.head or piece.rows], CAP)
-
-
-def _one_line(text: str) -> str:
-    """A message of several lines as one."""
-    return word(" ".join(line.strip() for line in text.split("\n")), 2000)
-
-
-def _unused_list(unused: Sequence[str]) -> str:
-    """All references that nobody used, folded, where the note above names only some."""
-    if len(unused) <= SHOWN:
-        return ""
-    lines = "\n".join(f"- {word(each, 500)}" for each in unused)
-    return f"<details><summary>{len(unused):,} references never used in this session</summary>\n\n{lines}\n\n</details>"
+    return bool(start.strip()) and not start.startswith(f"## {TITLE}") and f'"kind": "{CheckedSession.KIND}"' not in start

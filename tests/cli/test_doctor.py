@@ -47,6 +47,13 @@ def test_text_and_json_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["programs"]) == {"git", "java"}
 
 
+def test_the_columns_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also below a name or a list of packages that is longer than most."""
+    lines = told(capsys).splitlines()
+    starts = {line.index(adds) for adds, _ in doctor.EXTRAS.values() for line in lines if line.endswith(adds)}
+    assert len(starts) == 1
+
+
 def test_what_is_missing_is_named_with_its_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda name: None if name in ("pyarrow", "scipy", "uvicorn") else "99.0")
     monkeypatch.setattr("shutil.which", lambda name: None)

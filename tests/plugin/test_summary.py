@@ -105,7 +105,7 @@ def test_unused_references_are_folded_and_the_holm_line_names_the_spec(folded: A
     (holm,) = answer.lines("single tests are uncorrected")
     assert {"t m [quant_algo=FP8] (p", "t m [quant_algo=FP4] (p"} == set(re.findall(r"t m \[\S+\] \(p", holm))
     page = (folded.path / "r.md").read_text(encoding="utf-8")
-    assert "<summary>12 references never used in this session</summary>" in page
+    assert "<summary>References never used in this session: 12</summary>" in page
     assert page.count("never 11") == 1
     assert r"\n" not in page
     assert "or with pytest: pytest test" in page.replace("\\_", "_")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import platform
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from steelyard.cli.command import command, declared_flag
 from steelyard.options.option import DEBUG, FORMAT
 from steelyard.version import __version__
+
+if TYPE_CHECKING:
+    from steelyard.results.installation import Installation, InstalledPackage
 
 # Package and the lowest version that is allowed, as in pyproject.toml; a test compares the two.
 CORE = {"click": "8.2.1", "duckdb": "1.5", "filelock": "3.30", "jinja2": "3.1", "numpy": "1.26", "PyYAML": "6", "scipy": "1.13"}
@@ -48,41 +51,39 @@ def doctor(format_: str, debug: bool) -> None:
       steelyard doctor
       steelyard doctor --format json
     """
-    found = examined()
-    if format_ == "json":
-        import json
+    from steelyard.render.formats import FORMATS
 
-        click.echo(json.dumps(found, indent=2))
-        return
-    click.echo("\n".join(_lines(found)))
+    click.echo(FORMATS[format_].write(examined()).rstrip("\n"))
 
 
-def examined() -> dict[str, Any]:
-    """What there is, in plain values: the machine, the core, the extras, the programs."""
+def examined() -> Installation:
+    """What there is: the machine, the core, the extras, the programs."""
     import shutil
 
-    return {
-        "kind": "doctor",
-        "schema": 1,
-        "steelyard": __version__,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "core": {name: _package(name, lowest) for name, lowest in CORE.items()},
-        "extras": {
-            extra: {
-                "adds": adds,
-                "install": f"pip install 'steelyard[{extra}]'",
-                "packages": {name: _package(name, lowest) for name, lowest in packages.items()},
-            }
+    from steelyard.results.installation import Installation, InstalledExtra, InstalledProgram
+
+    return Installation(
+        steelyard=__version__,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        core={name: _package(name, lowest) for name, lowest in CORE.items()},
+        extras={
+            extra: InstalledExtra(
+                adds=adds,
+                install=f"pip install 'steelyard[{extra}]'",
+                packages={name: _package(name, lowest) for name, lowest in packages.items()},
+            )
             for extra, (adds, packages) in EXTRAS.items()
         },
-        "programs": {name: {"found": shutil.which(name), "serves": serves} for name, serves in PROGRAMS.items()},
-    }
+        programs={name: InstalledProgram(found=shutil.which(name), serves=serves) for name, serves in PROGRAMS.items()},
+    )
 
 
-def _package(name: str, lowest: str) -> dict[str, Any]:
+def _package(name: str, lowest: str) -> InstalledPackage:
+    from steelyard.results.installation import InstalledPackage
+
     version = _version(name)
-    return {"version": version, "lowest": lowest, "ok": version is not None and _numbers(version) >= _numbers(lowest)}
+    return InstalledPackage(version=version, lowest=lowest, ok=version is not None and _numbers(version) >= _numbers(lowest))
 
 
 def _version(name: str) -> str | None:
@@ -98,26 +99,3 @@ def _numbers(version: str) -> tuple[int, ...]:
     """The release of a version: 2.0.0rc1 is taken for 2.0.0, which is near enough to ask whether it is too old."""
     start = re.match(r"[\d.]+", version)
     return tuple(int(part) for part in start.group().split(".") if part) if start else ()
-
-
-def _lines(found: dict[str, Any]) -> list[str]:
-    lines = [f"steelyard {found['steelyard']}, Python {found['python']} on {found['system']}", "", "core"]
-    for name, package in found["core"].items():
-        lines.append(f"  {name:<10} {_package_status(package, 'MISSING: pip install steelyard', 'pip install --upgrade steelyard')}")
-    lines += ["", "extras, and what each adds"]
-    for extra, told in found["extras"].items():
-        packages = told["packages"]
-        there = ", ".join(f"{name} {_package_status(package, 'not installed', told['install'])}" for name, package in packages.items())
-        lines.append(f"  {extra:<10} {there:<34} {told['adds']}")
-        if not all(package["version"] for package in packages.values()):
-            lines.append(f"  {'':<10} {told['install']}")
-    lines += ["", "optional programs"]
-    for name, program in found["programs"].items():
-        lines.append(f"  {name:<10} {program['found'] or 'not found':<34} {program['serves']}")
-    return lines
-
-
-def _package_status(package: dict[str, Any], missing: str, remedy: str) -> str:
-    if package["version"] is None:
-        return missing
-    return package["version"] if package["ok"] else f"{package['version']} is older than {package['lowest']}: {remedy}"

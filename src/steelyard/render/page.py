@@ -413,6 +413,8 @@ PAGES: dict[str, str | Builder] = {
     "NightSimulation": "nights.nights_page",
     "PostedComment": "comment.comment_page",
     "Certificate": "certificate.certificate_page",
+    "CheckedSession": "session.session_page",
+    "Installation": "doctor.doctor_page",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from steelyard.late_dataclass import dataclass
@@ -154,12 +155,14 @@ def cut_columns(block: PageTable, terminal: Terminal) -> Lines:
     return [terminal.paint(lines[0], DIM), *lines[1:]]
 
 
-def _placed(rows: Iterable[Sequence[str]], widths: Sequence[int], numbers: Collection[int], terminal: Terminal) -> Lines:
+def _placed(
+    rows: Iterable[Sequence[str]], widths: Sequence[int], numbers: Collection[int], terminal: Terminal, *, margin: str = GAP
+) -> Lines:
     """Rows in columns of these widths: numbers to the right, words to the left and cut where they are longer."""
     lines = []
     for row in rows:
         cells = [right(x, w) if i in numbers else left(terminal.cut(x, w), w) for i, (x, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append((GAP + GAP.join(cells)).rstrip())
+        lines.append((margin + GAP.join(cells)).rstrip())
     return lines
 
 
@@ -171,14 +174,14 @@ def dated_columns(block: PageTable, terminal: Terminal) -> Lines:
     return [GAP + GAP.join(cells) + line for cells, line in zip(first, cut_columns(rest, narrow), strict=True)]
 
 
-def given_columns(block: PageTable, terminal: Terminal) -> Lines:
+def given_columns(block: PageTable, terminal: Terminal, *, margin: str = GAP) -> Lines:
     """Where the width is short, the columns to `cut` give way in their order."""
     columns = [[terminal.name(str(cell)) if cell else "" for cell in column] for column in zip(block.heads, *block.rows, strict=True)]
     widths = [widest(column) for column in columns]
     for i in block.cut:
         over = sum(widths) + len(GAP) * len(widths) - terminal.width
         widths[i] -= max(0, min(over, widths[i] - 10))
-    lines = _placed(zip(*columns, strict=True), widths, block.numbers, terminal)
+    lines = _placed(zip(*columns, strict=True), widths, block.numbers, terminal, margin=margin)
     return [terminal.paint(lines[0], DIM), *lines[1:]]
 
 
@@ -470,6 +473,7 @@ COLUMNS: dict[str, Callable[[Any, Terminal], Lines]] = {
     "cut": cut_columns,
     "dated": dated_columns,
     "given": given_columns,
+    "flush": partial(given_columns, margin=""),
     "left": left_columns,
     "right": right_columns,
     "wrapped": wrapped_lines,

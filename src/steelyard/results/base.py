@@ -95,6 +95,9 @@ class Plain:
                 object.__setattr__(
                     self, name, tuple(each if isinstance(each, Plain) else class_for(classes, each).of(each) for each in given)
                 )
+        for name, cls in about.named:
+            given = getattr(self, name)
+            object.__setattr__(self, name, {key: each if isinstance(each, Plain) else cls.of(each) for key, each in given.items()})
 
     if not TYPE_CHECKING:  # or mypy would take every misspelt field for a deferred one
 
@@ -388,12 +391,15 @@ class _Fields:
         self.written = [  # (field, key, what JSON leaves out)
             (one.name, said, _left_out(cls, one)) for one, key in each if key is not None for said in self.apart.get(one.name, (key,))
         ]
+        self.named = [(name, CLASSES[inside]) for name, word in words.items() if (inside := _named_part(word)) in CLASSES]
+        parts = {name for name, _ in self.named}
         free = [(one.name, str(one.type)) for one, _ in each if "Mapping" in str(one.type) or "Any" in str(one.type)]
+        free = [(name, word) for name, word in free if name not in parts]
         self.free = [(name, words.startswith("tuple")) for name, words in free]  # what no class describes, and whether in a tuple
         self.classes = {name: CLASSES[word] for name, word in words.items() if word in CLASSES}
         self.parts = list(self.classes.items())
-        inside = {name: word[len("tuple[") : -len(", ...]")].split(" | ") for name, word in words.items() if word.startswith("tuple[")}
-        self.several = [(name, tuple(CLASSES[one] for one in kinds)) for name, kinds in inside.items() if CLASSES.keys() >= {*kinds}]
+        held = {name: word[len("tuple[") : -len(", ...]")].split(" | ") for name, word in words.items() if word.startswith("tuple[")}
+        self.several = [(name, tuple(CLASSES[one] for one in kinds)) for name, kinds in held.items() if CLASSES.keys() >= {*kinds}]
         self.answers: dict[str, Any] = {one.name: self.classes[one.name] for one, _ in each if one.metadata.get("answer")}
         self.read = [(one.name, key, one.default is one.default_factory is MISSING) for one, key in each if key is not None]
         self.known = {one.name: one.metadata["known"] for one, _ in each if "known" in one.metadata}
@@ -411,6 +417,11 @@ class _Fields:
         """How a plain value that is not None becomes one of the field's type; None: as it is."""
         converters = {name: _converter(kind) for name, kind in get_type_hints(self.cls, localns=CLASSES).items()}
         return converters | {name: partial(_checked_word, name, known) for name, known in self.known.items()}
+
+
+def _named_part(word: str) -> str:
+    """The class of the parts that a field has by name: of Mapping[str, X] X."""
+    return word.removeprefix("Mapping[str, ").removesuffix("]") if word.startswith("Mapping[str, ") else ""
 
 
 def _checked_word(name: str, known: frozenset[str], value: str) -> str:
@@ -460,9 +471,13 @@ def _converter(kind: Any) -> Callable[[Any], Any] | None:
         part = _converter(kinds[0])
         if part is None or str not in kinds:
             return part
-        return lambda value: value if isinstance(value, str) else part(value)  # a part, or the text that stands for it
+        made_of = part
+        return lambda value: value if isinstance(value, str) else made_of(value)  # a part, or the text that stands for it
     if kind in _SIMPLE:
         return partial(_simple, kind)
+    if origin is Mapping and isinstance(inside[1], type) and issubclass(inside[1], Plain):
+        named: Callable[[Any], Any] = inside[1].from_dict
+        return lambda value: {key: named(each) for key, each in value.items()}
     if origin is not tuple:
         made: Callable[[Any], Any] | None = getattr(kind, "from_dict", None)
         return made

@@ -14,11 +14,13 @@ from steelyard.results import (  # noqa: F401 - each adds its kinds
     comparison,
     evaluation,
     history,
+    installation,
     learning_curve,
     measurement,
     nights,
     plan,
     references,
+    session,
     split,
     verdict,
 )

@@ -13,8 +13,10 @@ from steelyard.results.certificate import Certificate, CertifiedClaim, Certified
 from steelyard.results.comment import PostedComment
 from steelyard.results.evaluation import Answered, Evaluation
 from steelyard.results.history import Acknowledged, Drift, DriftRun, PastRun, RunList
+from steelyard.results.installation import Installation, InstalledExtra, InstalledPackage, InstalledProgram
 from steelyard.results.nights import BudgetOutcome, NightAcknowledgement, NightAlarm, NightSimulation
 from steelyard.results.references import Finding, Lint, Listing, ProjectInit, ReferenceChange, ReferenceDetail, ReferenceHistory
+from steelyard.results.session import ITSELF, CheckedSession, SessionCheck
 from steelyard.results.stopping import EarlyStopping
 from steelyard.results.verdict import Recorded
 
@@ -163,6 +165,22 @@ NIGHTS = NightSimulation(
 )
 
 
+INSTALLED = Installation(
+    steelyard="0.2",
+    python="3.12",
+    system="Linux x86_64",
+    core={"numpy": InstalledPackage(version="1.25", lowest="1.26", ok=False)},
+    extras={
+        "json-schema": InstalledExtra(
+            adds="the scorer",
+            install="pip install 'steelyard[json-schema]'",
+            packages={"jsonschema": InstalledPackage(version=None, lowest="4", ok=False)},
+        )
+    },
+    programs={"git": InstalledProgram(found="/usr/bin/git", serves="who changed a reference")},
+)
+
+
 @cache
 def samples() -> dict[str, Any]:
     """By name. Asking takes a second or two, once."""
@@ -170,6 +188,30 @@ def samples() -> dict[str, Any]:
     other = {**table, "prediction": [truth if i % 7 else "cat" for i, truth in enumerate(table["truth"])]}
     third = {**table, "prediction": ["cat"] * 60}
     answered = Answered(name="m", output="out.jsonl", counts={"errors": 1}, usage={"p50": 0.01, "p90": 0.02}, measurement=sy.measure(table))
+    session = CheckedSession(
+        counts={"pass": 1, "regression": 1, "new": 1, "error": 1},
+        checks=(
+            SessionCheck(
+                test="t.py::test_a", outcome="pass", verdict=sy_replace(PAIRED, verdict="pass"), task="t", model="m", spec={"a": 1}
+            ),
+            SessionCheck(
+                test="t.py::test_b",
+                outcome="regression",
+                verdict=PAIRED,
+                history={"place": "sqlite:///h.db", "id": "1"},
+                task="t",
+                model="m",
+            ),
+            SessionCheck(test="t.py::test_c", outcome="new", verdict=sy_replace(PAIRED, warnings=(ITSELF,)), task="t", model="n"),
+            SessionCheck(
+                test="t.py::test_d", outcome="error", message="No reference for '<x>'.\nNothing was checked.", task="t", model="<x>"
+            ),
+        ),
+        unused=tuple(f"t: never {i} (line {i})" for i in range(7)),
+        notes=("single tests are uncorrected",),
+        warnings=("noise is not known",),
+        errors=("'n' on 't' was not recorded",),
+    )
     stopped = sy_replace(PAIRED, details={**PAIRED.details, "stopping": STOPPING})
     return {
         "measurement": sy.measure(table, metric=["accuracy", "each_recall", "macro_f1"], by="area"),
@@ -196,6 +238,8 @@ def samples() -> dict[str, Any]:
         "comment": PostedComment(
             done="edited", dry_run=True, pull_request=7, key="k", characters=9, body="## PASS\n", conclusion="Edited."
         ),
+        "session": session,
+        "doctor": INSTALLED,
         "plan": sy.plan_detect(discordance=0.04, theta=0.01),
         "designs": sy.plan_designs(theta=0.02, discordance=0.04),
         "regression": PAIRED,
