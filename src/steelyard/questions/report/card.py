@@ -262,12 +262,12 @@ def _toml(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(decode(data, str(path)).removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as fault:
-        raise SourceError(
-            f"{str(path)!r} is not valid TOML ({str(fault) or 'too many levels'}).",
-            got=str(fault) or "too many levels",
-            need="TOML",
-            hint='harms = "..."',
-        ) from None
+        raise _invalid(str(path), "TOML", fault, 'harms = "..."') from None
+
+
+def _invalid(shown: str, language: str, fault: Exception, hint: str) -> SourceError:
+    got = str(fault) or "too many levels"  # a RecursionError need not say anything
+    return SourceError(f"{shown!r} is not valid {language} ({got}).", got=got, need=language, hint=hint)
 
 
 def _is_asked(body: str, name: str) -> bool:
@@ -420,12 +420,7 @@ def _json_object(text: str, shown: str) -> Mapping[str, Any]:
     try:
         found = strict_decoder().decode(text)
     except (ValueError, RecursionError) as fault:
-        raise SourceError(
-            f"{shown!r} is not valid JSON ({str(fault) or 'too many levels'}).",
-            got=str(fault) or "too many levels",
-            need="JSON",
-            hint="nothing was written",
-        ) from fault
+        raise _invalid(shown, "JSON", fault, "nothing was written") from fault
     if not isinstance(found, dict):
         raise SourceError(
             f"{shown!r} is not a model card in JSON: it holds no object.",

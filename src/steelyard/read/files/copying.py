@@ -19,7 +19,6 @@ from steelyard.read.engines.duckdb_table import connect, exact_path, literal, to
 from steelyard.read.files.delimited import MAX_FIELD, Shape, shape_of
 from steelyard.read.files.paths import Opened
 
-COPIED = ("csv", "tsv", "jsonl", "json", "parquet")
 _CHUNK = 4 << 20
 _NOBODY = 255  # the part of what is no row: a header, a blank line
 Parts = npt.NDArray[np.uint8]  # the number of the part of each row
@@ -220,3 +219,4 @@ def _copy_parquet(file: Opened, parts: Parts, paths: Sequence[str]) -> int:
 
 _SPACE = " \t\r\n"
 _COPY = {"csv": _copy_delimited, "tsv": _copy_delimited, "jsonl": _copy_lines, "json": _copy_json}
+COPIED = (*_COPY, "parquet")  # the formats whose rows can be copied
