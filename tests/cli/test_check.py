@@ -57,7 +57,7 @@ def refused(answer: Answer, *parts: str) -> None:
 
 @pytest.mark.usefixtures("files")
 def test_the_four_exit_codes(steelyard: Command) -> None:
-    """The example of the issue."""
+    """The same answers, worse ones, a drop too small to rule out, and other items."""
     same = steelyard("check", "base.jsonl", *ASK)
     assert same.code == 0
     assert "zero flips" in same.out + same.err

@@ -61,7 +61,7 @@ def process(*words: object, env: dict[str, str] | None = None, **more: Any) -> s
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False, timeout=60, **more)
 
 
-# ---- the numbers of the issue ----------------------------------------------------------------------------------------
+# ---- what the command prints, number by number -----------------------------------------------------------------------
 
 SHOWN = [
     ("--counts 12/40", 0.3, (0.180748, 0.454300), "wilson"),

@@ -36,7 +36,8 @@ class NamedTest:
     says: one sentence, without its full stop. flips: right or wrong on the same items, from (gained, lost, n, asked). scores: one
     difference per item or group, from (differences, their sums, asked). table: a metric of labels on the same items, from (joint
     counts, statistic, asked). proportions: k of n on different items, from (k and n of the candidate, of the baseline, asked).
-    families: those that make it themselves. shifts: it can test a difference other than 0, which is taken off every item.
+    families: those that make it themselves. shifts: it can test a difference other than 0, which is taken off every item. weighs: items
+    may count unequally.
     """
 
     says: str
@@ -46,6 +47,12 @@ class NamedTest:
     proportions: Callable[[int, int, int, int, CompareOptions], Test] | None = None
     families: tuple[str, ...] = ()
     shifts: bool = False
+    weighs: bool = False
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether it is about the runs of these very items, not about new items."""
+        return RUNS in self.families
 
     def applies(self, family: str) -> bool:
         return family in self.families or getattr(self, family, None) is not None
@@ -200,12 +207,13 @@ TESTS: dict[str, NamedTest] = {
     ),
     "bounded-t": NamedTest(says="t over the items and one more at either end of the range of the scores", families=(BOUNDED,)),
     "within-item": NamedTest(says="shuffles the runs of each item: about these items, not about new ones", families=(RUNS,)),
-    "paired-t": NamedTest(says="Student's t of the differences", scores=_student),
+    "paired-t": NamedTest(says="Student's t of the differences", scores=_student, weighs=True),
     "sign-flip": NamedTest(
         says="all ways to flip the signs of the differences, counted or worked out; drawn where neither is possible",
         flips=partial(_same_as_exact, "sign-flip"),
         scores=_signs,
         shifts=True,
+        weighs=True,
     ),
     "sign-flip-draws": NamedTest(
         says="the same with signs drawn at random, where all ways cannot be listed", scores=_drawn_signs, shifts=True

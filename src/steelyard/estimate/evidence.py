@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from steelyard.error_rates import POWER
 from steelyard.errors import UsageError
+from steelyard.estimate.difference_tests import TESTS
 from steelyard.estimate.interval_names import RESAMPLING
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.late_dataclass import dataclass
@@ -286,7 +287,7 @@ def conclude(found: Evidence, metric: str, higher_is_better: bool, names: tuple[
         tail = f"; it is not worse by {found.equivalence.margin:g} or more ({_p(found.equivalence.p_lower)})."
     else:
         tail = "."
-    if found.test.name == "within-item":
+    if found.test.name in TESTS and TESTS[found.test.name].of_runs:
         metric = f"{metric} on these very items"
     if p <= alpha and found.difference != 0:
         better = (found.difference > 0) == higher_is_better

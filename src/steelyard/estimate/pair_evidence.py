@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.difference_tests import TESTS
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt
 from steelyard.estimate.grouped_rows import enough_groups
@@ -146,7 +147,7 @@ def _without_weightless(pairs: Pairs) -> Pairs:
 
 def _tries(pairs: Pairs, metric: RepeatsMetric, asked: CompareOptions, warnings: Warnings) -> Evidence:
     """pass@k and pass^k: each problem is one number by its own tries, on both sides, and the numbers are compared as scores."""
-    if asked.test == "within-item":
+    if asked.test is not None and TESTS[asked.test].of_runs:
         raise UsageError(
             f"target='runs' is not possible for {metric.name}, which is one number of all tries together.",
             got="tries that make one number together",

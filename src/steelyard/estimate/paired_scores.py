@@ -105,7 +105,7 @@ def _chosen_test(pairs: Pairs, metric: Metric, asked: CompareOptions, grouped: b
     """
     ranged = offered(BOUNDED) if bounds is not None and not grouped else ()
     if pairs.baseline.weight is not None:
-        names: tuple[str, ...] = (USUAL, *ranged, "paired-t")
+        names = tuple(dict.fromkeys((USUAL, *ranged, *(name for name in offered("scores") if TESTS[name].weighs))))
     else:
         names = (*ranged, *dict.fromkeys((USUAL, *offered("scores"))), *(() if pairs.plain else offered(RUNS)))
     return asked.choose("test", asked.test, names, f"{metric.name} on the same items")
@@ -122,10 +122,10 @@ def _judge(
     weight: FloatArray | None,
 ) -> RangeMeanTest | WithinItemTest | None:
     """The tests that margins and bounds belong to as well."""
-    if name == "within-item":
+    if TESTS[name].of_runs:
         return WithinItemTest(pairs, rows, asked)
     weighted = weight is not None and pairs.baseline.group is None
-    if bounds is not None and (name == "bounded-t" or weighted):
+    if bounds is not None and (TESTS[name].applies(BOUNDED) or weighted):
         return RangeMeanTest(d, a, bounds, asked.alternative, weight)
     return None
 

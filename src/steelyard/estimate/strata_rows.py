@@ -125,12 +125,11 @@ def _reach(a: Any, b: Any) -> tuple[float | None, float | None]:
 
 
 def _alike(found: Evidence, d: Any, gap: StratifiedMean, items: Items, metric: Metric, asked: CompareOptions, warnings: Warnings) -> None:
-    if asked.test not in (None, "sign-flip"):
-        raise not_offered("test", asked.test, f"{metric.name} over strata that count alike", ["sign-flip"])
+    name = asked.choose("test", asked.test, ("sign-flip",), f"{metric.name} over strata that count alike")
     weighted = d * item_weights(_codes(items), alike=True) * len(d)
     told = sign_flip(weighted, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed)
     details = TestDetails(exact=told.exact, method=told.method, draws=asked.own.draws if told.draws else None)
-    found.test = Test(name="sign-flip", alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
+    found.test = Test(name=name, alternative=asked.alternative, statistic=gap.estimate, p_value=told.p_value, details=details)
     found.probability, found.disagreed, found.equivalence, found.table = None, None, None, None
     if gap.error == 0:
         found.interval, found.error = None, None

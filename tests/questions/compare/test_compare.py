@@ -94,10 +94,10 @@ def numbers_of(c: sy.Comparison) -> dict[str, Any]:
     return {key: plain_[key] for key in ("n", "difference", "test", "flips", "probability_candidate_better", "correlation", "mde")}
 
 
-# ---- what the issue shows --------------------------------------------------------------------------------------------
+# ---- the same items, right or wrong ----------------------------------------------------------------------------------
 
 
-def test_the_numbers_of_the_issue() -> None:
+def test_seventy_six_gained_and_fifty_eight_lost() -> None:
     c = sy.compare(FLIPS)
     assert c.difference.estimate == pytest.approx(0.018, abs=1e-12)
     assert c.difference.interval.method == "tango"

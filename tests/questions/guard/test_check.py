@@ -126,7 +126,7 @@ def test_the_threshold_is_the_score_below_which_it_is_a_regression() -> None:
 
 
 def test_three_points_worse_with_the_flipped_items() -> None:
-    """The issue's example: a file 3 points worse on 1,000 items."""
+    """A file 3 points worse on 1,000 items."""
     reference = bits(800, 200)
     recorded(rows(reference))
     verdict = checked(rows(flipped(reference, 40, 10)))

@@ -308,7 +308,7 @@ def test_whole_groups_are_looked_at_between_groups(task: Path, tmp_path: Path) -
 
 
 def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
-    """The walk of the issue: 5% of 429, 3% of 500, kill -9 halfway, and again."""
+    """A run over a bad network: 5% of 429, 3% of 500, kill -9 halfway, and again."""
     shutil.copytree(REPO / "examples" / "run", tmp_path / "run")
     out, key = tmp_path / "out.jsonl", "sk-not-to-be-seen"
     with spawned("--share", "429=0.05", "--share", "500=0.03", "--times", "3", "--latency", "0.01", key=key) as server:

@@ -250,36 +250,6 @@ class AnswerSummary:
             example_of_error=next((row["error"] for row in rows if not is_missing(row["error"])), None),
         )
 
-    @property
-    def rates(self) -> dict[str, float]:
-        """Each outcome's share of all rows: quantities of their own, to be guarded as the score is."""
-        counts = {name: self.errors if name == "error" else getattr(self, name) for name in OUTCOMES}
-        return {name: count / self.n for name, count in counts.items()} if self.n else {}
-
-    def warnings(self, scorer: str = "") -> tuple[str, ...]:
-        """A sentence for everything that is not an answer."""
-        judged = "no verdict could be read from the judge" if scorer == "judge" else "no answer could be found in what was said"
-        said = {
-            "errors": f"could not be asked: {self.example_of_error}",
-            "truncated": "were cut off at the limit of tokens (max_tokens)",
-            "empty": "had an empty answer",
-            "refused": "were refused",
-            "unextracted": judged,
-        }
-        out = []
-        for name, words in said.items():
-            if count := getattr(self, name):
-                scored = (
-                    "they are missing, not wrong"
-                    if name == "errors"
-                    else "scored as they stand"
-                    if name == "truncated"
-                    else "scored as wrong"
-                )
-                middle = f"of {self.n}: {words}" if name in ("unextracted", "errors") else f"of {self.n} {words}"
-                out.append(f"{count} {middle}; {scored}")
-        return tuple(out)
-
     def to_dict(self) -> dict[str, Any]:
         return {name: dict(v) if isinstance(v := getattr(self, name), Mapping) else v for name in self.__slots__}
 

@@ -10,10 +10,9 @@ from typing import Any
 from steelyard.errors import AmbiguityError, DataError, UsageError
 from steelyard.evaluate.asking.asks import Answer, Ask
 from steelyard.evaluate.asking.plain import answer_of, first_line, plain
+from steelyard.items import ROLES
 
-IDS = ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id")
-SAID = ("said", "prediction", "pred", "predicted", "y_pred")
-REPEATS = ("repeat", "run", "run_index", "epoch", "sample", "trial")
+SAID = "said"  # what a run writes: the answer before anything was extracted from it
 
 
 class Predictions:
@@ -40,10 +39,11 @@ class Predictions:
         if not kept:
             raise DataError(f"{name} has no rows.", got="no rows", need="one row per item")
         columns = list(dict.fromkeys(key for row in kept for key in row))
-        self._id = _column(columns, id, IDS, "id", name) or _lacking(columns, "id", IDS, name)
-        told = _column(columns, prediction, SAID[:1], "prediction", name) or _column(columns, None, SAID[1:], "prediction", name)
-        self._said = told or _lacking(columns, "prediction", SAID, name)
-        self._repeat = _column(columns, repeat, REPEATS, "repeat", name)
+        ids, predictions = ROLES["id"].known, ROLES["prediction"].known
+        self._id = _column(columns, id, ids, "id", name) or _lacking(columns, "id", ids, name)
+        told = _column(columns, prediction, (SAID,), "prediction", name) or _column(columns, None, predictions, "prediction", name)
+        self._said = told or _lacking(columns, "prediction", (SAID, *predictions), name)
+        self._repeat = _column(columns, repeat, ROLES["repeat"].known, "repeat", name)
         self._answers = self._by_id(kept, name)
         content = json.dumps(plain(kept, "a row", coded=True), sort_keys=True, separators=(",", ":"))
         self.name = name

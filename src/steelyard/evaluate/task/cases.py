@@ -15,6 +15,7 @@ from typing import Any
 from steelyard.did_you_mean import did_you_mean, listed, unknown_key
 from steelyard.errors import AmbiguityError, DataError, UsageError, with_article
 from steelyard.evaluate.asking.asks import Case
+from steelyard.items import ROLES
 from steelyard.late_dataclass import dataclass
 from steelyard.late_pattern import late_pattern
 
@@ -273,9 +274,6 @@ def _group_by_group(ordered: Sequence[Case], n: int | None, seed: int) -> list[C
     return out
 
 
-# As in `read.roles`, which this room may not know.
-IDS = ("id", "item", "item_id", "case_id", "question_id", "doc_id", "sample_id", "example_id")
-TRUTHS = ("truth", "label", "target", "gold", "y_true", "expected")
 ANSWER = "answer"  # the key of an example that is written into the task
 
 Row = Mapping[str, Any]
@@ -373,7 +371,7 @@ def cases_of(
     if not rows:
         raise DataError("The data has no rows.", got="no rows", need="at least one")
     columns = list(dict.fromkeys(str(key) for row in rows for key in row))
-    key = _key(columns, prompting.id, IDS, "id", 'id = "column"')
+    key = _key(columns, prompting.id, ROLES["id"].known, "id", 'id = "column"')
     if key is None:
         raise UsageError(
             f"No column of ids; the columns are {listed(columns)}.",
@@ -445,7 +443,7 @@ def _truth(columns: Sequence[str], prompting: Prompting, needs_truth: bool) -> T
     given = prompting.truth
     if given is None and not needs_truth and not whole_row:
         return None
-    found = _key(columns, given, TRUTHS, "truth", 'truth = "column"')  # a whole row must not give its truth away
+    found = _key(columns, given, ROLES["truth"].known, "truth", 'truth = "column"')  # a whole row must not give its truth away
     if found is None and needs_truth:
         raise UsageError(
             f"No column of truths to score against; the columns are {listed(columns)}.",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.did_you_mean import either
 from steelyard.errors import UsageError
 from steelyard.infer.sequential.profile_mcnemar import (
     EXTRA,
@@ -82,7 +84,7 @@ def expected_items(
 ) -> OperatingCharacteristics:
     """Mean items and decisions of a sequential McNemar test when the candidate truly lost `drop`.
 
-    rule: profile-mcnemar, or mcnemar with its number of `looks`. `discordance` is the share of items on which two healthy runs
+    rule: one of FOLLOWED; mcnemar has a number of `looks`. `discordance` is the share of items on which two healthy runs
     disagree; a drop adds losses to it, an improvement (a negative drop) gains. Formula: the mean over drawn courses of D of the
     exact law of the losses along each, which is binomial with share (discordance / 2 + drop) / (discordance + drop). Every
     `batch` items are looked at (or every thousandth part of the longest run, if that is more, unless `every_look`);
@@ -107,26 +109,14 @@ def expected_items(
             need="whole numbers from 1",
         )
     share = (discordance / 2 + max(drop, 0.0)) / rate if rate else 0.5  # nothing ever disagrees: no coin is tossed
-    if rule == "mcnemar":
-        boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
-        information = information_for(theta, boundaries)
-    elif rule == "profile-mcnemar":
-        check_rates(alpha, beta, batch)
-        information = information_needed(theta, alpha, beta)
-    else:
-        raise UsageError(
-            f"rule must be profile-mcnemar or mcnemar, not {rule!r}.", got=f"the rule {rule!r}", need="profile-mcnemar or mcnemar"
-        )
-    longest = items_at_most(information, rate, batch, 0.001)
+    if rule not in FOLLOWED:
+        raise UsageError(f"rule must be {either(tuple(FOLLOWED))}, not {rule!r}.", got=f"the rule {rule!r}", need=either(tuple(FOLLOWED)))
+    followed = FOLLOWED[rule](theta, alpha, beta, looks, binding, batch)
+    longest = items_at_most(followed.information, rate, batch, 0.001)
     courses, step = _effort(longest, rate, batch, paths)
     step = batch if every_look else step
     rng = np.random.Generator(np.random.PCG64(seed))
-    if rule == "mcnemar":
-        found = _one_by_one([BoundsPath(boundaries, information) for _ in range(courses)], rng, rate, share, step, available)
-    else:
-        found = along_courses(
-            theta, alpha, beta, rate=rate, share=share, step=step, courses=courses, rng=rng, available=available, binding=binding
-        )
+    found = followed.along(rate, share, step, courses, rng, available)
     by = np.cumsum(found.stopped)
     items_90, at_most = (step * (1 + int(np.searchsorted(by, part - ROUNDING))) for part in SHARES)
     ends = np.column_stack([found.items, found.regression, found.passed, found.exhausted])
@@ -142,6 +132,42 @@ def expected_items(
         at_most=at_most if available is None else min(at_most, available),
         paths=courses,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRule:
+    """The information that a rule needs, and how its courses end, given (rate, share, step, courses, rng, available)."""
+
+    information: float
+    along: Callable[[float, float, int, int, np.random.Generator, int | None], PathEnds]
+
+
+def _planned_looks(theta: float, alpha: float, beta: float, looks: int, binding: bool, batch: int) -> FollowedRule:
+    boundaries = design(looks, alpha, beta, ALPHA_SPENDING, BETA_SPENDING, binding)
+    information = information_for(theta, boundaries)
+
+    def along(rate: float, share: float, step: int, courses: int, rng: np.random.Generator, available: int | None) -> PathEnds:
+        return _one_by_one([BoundsPath(boundaries, information) for _ in range(courses)], rng, rate, share, step, available)
+
+    return FollowedRule(information, along)
+
+
+def _every_batch(theta: float, alpha: float, beta: float, looks: int, binding: bool, batch: int) -> FollowedRule:
+    check_rates(alpha, beta, batch)
+
+    def along(rate: float, share: float, step: int, courses: int, rng: np.random.Generator, available: int | None) -> PathEnds:
+        return along_courses(
+            theta, alpha, beta, rate=rate, share=share, step=step, courses=courses, rng=rng, available=available, binding=binding
+        )
+
+    return FollowedRule(information_needed(theta, alpha, beta), along)
+
+
+# The stopping rules that see no more than counts, by name, from (theta, alpha, beta, looks, binding, batch).
+FOLLOWED: dict[str, Callable[[float, float, float, int, bool, int], FollowedRule]] = {
+    "profile-mcnemar": _every_batch,
+    "mcnemar": _planned_looks,
+}
 
 
 def _one_by_one(
