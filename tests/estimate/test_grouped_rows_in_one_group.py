@@ -45,15 +45,6 @@ def test_nor_in_a_difference(metric: str) -> None:
     assert found.difference.interval is None or found.warnings
 
 
-def test_the_interval_of_balanced_accuracy_covers() -> None:
-    rng, true, inside, given = np.random.default_rng(1), (0.7 + 0.95) / 2, 0, 0
-    for _ in range(100):
-        interval = sy.measure(found_in_one_group(rng, 0.7), metric="balanced_accuracy").row.interval
-        if interval is not None:
-            given, inside = given + 1, inside + (interval.low <= true <= interval.high)
-    assert inside >= 0.863 * given  # four Monte Carlo errors below .95
-
-
 def test_a_guard_does_not_pass_a_drop_of_theta(tmp_path: Path) -> None:
     rng, passed = np.random.default_rng(2), 0
     for run in range(32):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from cases import every, seldom
 from steelyard.errors import DataError, UsageError
@@ -171,16 +172,13 @@ def test_a_fall_is_found_about_as_fast_as_the_run_length_says() -> None:
 # ---- the deviation -----------------------------------------------------------------------------------------------------------
 
 
-def test_deviation_interval_covers() -> None:
-    rng = np.random.default_rng(5)
-    many, inside = 4000, 0
-    for _ in range(many):
-        reference = rng.normal(0.5, 2.0, size=4)
-        start = Start(runs=4, mean=float(reference.mean()), deviation=float(reference.std(ddof=1)))
-        _, low, high, freedom = deviation(list(rng.normal(0.0, 2.0, size=6)), start)  # another level: each about its own mean
-        inside += low <= 2.0 <= high
-        assert freedom == 8
-    assert abs(inside / many - 0.95) < 4 * math.sqrt(0.95 * 0.05 / many)
+def test_the_deviation_of_a_start_and_a_series_is_about_two_levels() -> None:
+    """Each about its own mean: the squares and degrees of freedom add up, and the ends are those of chi-square with all of them."""
+    values = [0.5, -1.0, 2.0, 3.5, 0.0, 1.0]
+    found, low, high, freedom = deviation(values, Start(runs=4, mean=100.0, deviation=2.0))
+    squares = 3 * 2.0**2 + 5 * np.var(values, ddof=1)
+    assert (freedom, found) == (8, pytest.approx(math.sqrt(squares / 8)))
+    assert (low, high) == pytest.approx((math.sqrt(squares / stats.chi2.ppf(0.975, 8)), math.sqrt(squares / stats.chi2.ppf(0.025, 8))))
 
 
 def test_deviation_of_a_printed_table() -> None:
