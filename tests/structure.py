@@ -234,6 +234,32 @@ def texts_compared(tree: Tree) -> list[str]:
     )
 
 
+def methods_asked_by_name(tree: Tree) -> list[str]:
+    """An interval, a test of a difference or a stopping rule held against its name, outside proof/: `module:line`.
+
+    What must be known of one is an attribute of its object; what is made in another way there is a table of names and functions. The
+    names are read from the tree itself.
+    """
+    code = """if True:
+        import json
+        from steelyard.estimate.difference_tests import TESTS
+        from steelyard.estimate.named_intervals import INTERVALS, intervals
+        from steelyard.infer.sequential.stopping import RULES
+        print(json.dumps(sorted({*TESTS, *INTERVALS, *intervals(), *RULES})))
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(tree.root.parent)}
+    )
+    names = set(json.loads(run.stdout))
+    return sorted(
+        f"{module}:{node.lineno}"
+        for module in tree.modules
+        if tree.room(module) != "proof"  # claims are about named methods
+        for node in tree.nodes(module, ast.Compare)
+        if any(_members(side) & names for side in (node.left, *node.comparators))
+    )
+
+
 def facts_of_one_metric(tree: Tree) -> dict[str, str]:
     """Attributes of metrics that are set for one metric of the catalogue only, or are flags that only one lacks; and which it is.
 
@@ -675,6 +701,7 @@ def counts(tree: Tree) -> dict[str, int]:
         "comparisons of .base outside metrics/": len(base_asked(tree)),
         "texts that a metric says of itself, compared outside metrics/": len(texts_compared(tree)),
         "flags of a metric that are true for one metric only, read outside metrics/": len(flags_of_one_metric(tree)),
+        "intervals, tests and stopping rules asked for by name": len(methods_asked_by_name(tree)),
         "handlers of an interval that cannot be given": len(handlers_of_degenerate(tree)),
         "class names used twice": len(shared_class_names(tree)),
         "import cycles": len(around),
@@ -701,6 +728,7 @@ GOALS = {
     "comparisons of .base outside metrics/": 0,
     "texts that a metric says of itself, compared outside metrics/": 0,
     "flags of a metric that are true for one metric only, read outside metrics/": 0,
+    "intervals, tests and stopping rules asked for by name": 33,  # each in the formulas that are named after it, or in words about it
     "handlers of an interval that cannot be given": 1,
     "class names used twice": 0,
     "import cycles": 0,
@@ -879,6 +907,7 @@ def main() -> None:
             *asked_by_name(tree, names_of_metrics(tree)),
             *base_asked(tree),
             *texts_compared(tree),
+            *methods_asked_by_name(tree),
             *handlers_of_degenerate(tree),
         ):
             print(place)

@@ -149,7 +149,7 @@ class Items:
     numeric truth and prediction of a regression are float64 with NaN for missing. `ratio` holds the two columns of
     sums of a ratio metric. `count` says how many items a row stands for (None: one), where equal rows were merged or
     whole-number weights were given. `stratum` names the part of the data that an item was drawn from (a task of a group of
-    tasks); with `alike` every stratum counts alike, whatever its size.
+    tasks); with `alike` every stratum counts alike, whatever its size. `more` holds the numbers of roles that have no field of their own.
     """
 
     n: int
@@ -168,6 +168,7 @@ class Items:
     slices: Mapping[str, Labels] = field(default_factory=dict)
     stratum: Labels | None = None
     alike: bool = False
+    more: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -10,7 +10,7 @@ import pytest
 from steelyard.cli.completion import SHELLS, VARIABLE
 from steelyard.cli.main import COMMANDS, main
 from steelyard.estimate.difference_tests import TESTS
-from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS, intervals
+from steelyard.estimate.named_intervals import intervals, intervals_of_differences
 from steelyard.metrics.catalogue import parse
 
 
@@ -77,7 +77,9 @@ def test_a_plan_offers_only_the_metrics_it_can_plan_for(completed) -> None:
 
 def test_intervals_and_tests(completed) -> None:
     assert values(completed("steelyard measure --interval ")) == list(intervals())
-    assert set(values(completed("steelyard compare --interval "))) == {*PAIRED_INTERVALS, *UNPAIRED_INTERVALS}
+    assert set(values(completed("steelyard compare --interval "))) == {
+        name for names in intervals_of_differences().values() for name in names
+    }
     assert values(completed("steelyard compare --test ")) == list(TESTS)
     assert values(completed("steelyard compare --test mcnemar-")) == ["mcnemar-midp", "mcnemar-exact"]
 

@@ -137,15 +137,15 @@ def test_every_file_with_claims_is_in_the_catalogue() -> None:
 
 def test_every_method_offered_has_a_claim() -> None:
     from steelyard.estimate.difference_tests import TESTS
-    from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS
-    from steelyard.estimate.interval_names import intervals as of_one_system
+    from steelyard.estimate.named_intervals import INTERVALS
+    from steelyard.estimate.named_intervals import intervals as of_one_system
     from steelyard.infer.sequential.stopping import RULES
     from steelyard.questions.learners.design import METHODS
 
     claims = every_claim()
     intervals = {claim.method for claim in claims if claim.kind == "coverage"}
     tests = {claim.method for claim in claims if claim.kind in ("size", "power")}
-    missing = {name for name in (*of_one_system(), *PAIRED_INTERVALS, *UNPAIRED_INTERVALS) if name not in intervals}
+    missing = {name for name in (*of_one_system(), *INTERVALS) if name not in intervals}
     missing |= {name for name in (*TESTS, *METHODS, *RULES) if name not in tests}
     assert missing == set(catalogue.ABSENT)
     assert all(catalogue.ABSENT.values())

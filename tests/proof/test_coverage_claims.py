@@ -9,9 +9,8 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from steelyard.estimate import paired_right_or_wrong as paired_flips
-from steelyard.estimate import paired_table
-from steelyard.estimate import unpaired as different_items
+from steelyard.estimate import paired_right_or_wrong
+from steelyard.estimate.named_intervals import JOINT, offered_intervals
 from steelyard.estimate.sums_rows import offered_for_sums
 from steelyard.estimate.table_rows import offered
 from steelyard.metrics.catalogue import parse
@@ -77,9 +76,9 @@ def test_every_method_that_is_offered_has_its_claim() -> None:
     assert methods("a mean of bounded scores") == set(offered_for_sums(parse("mean"), (0.0, 1.0), "items"))
     for family, of in sums.QUANTITIES.items():
         assert methods(family) == set(offered_for_sums(parse(of.metric), None, "items"))
-    assert methods("a paired difference") == {*paired_flips.INTERVALS, *paired.DRAWN}
-    assert methods("a paired difference of F1") == set(paired_table.INTERVALS)
-    assert methods("an unpaired difference") == set(different_items.PROPORTIONS)
+    assert methods("a paired difference") == {*offered_intervals("flips"), *paired.DRAWN}
+    assert methods("a paired difference of F1") == set(offered_intervals(JOINT))
+    assert methods("an unpaired difference") == set(offered_intervals("proportions"))
 
 
 def test_every_method_that_is_offered_for_a_design_or_a_bound_has_its_claim() -> None:
@@ -131,7 +130,7 @@ def test_the_truths_of_designs_are_those_of_many_items() -> None:
 
 
 def test_the_default_is_asked_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paired_flips, "INTERVALS", ("newcombe", "tango"))
+    monkeypatch.setattr(paired_right_or_wrong, "USUAL", "newcombe")
     assert next(claim.method for claim in paired.claims() if claim.default) == "newcombe"
 
 

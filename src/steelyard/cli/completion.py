@@ -110,13 +110,13 @@ def _metrics(command: str) -> Iterator[tuple[str, str]]:
 
 def _intervals(command: str) -> Iterator[tuple[str, str]]:
     if command == "compare":
-        from steelyard.estimate.interval_names import PAIRED_INTERVALS, UNPAIRED_INTERVALS
+        from steelyard.estimate.named_intervals import intervals_of_differences
 
-        for name in dict.fromkeys(PAIRED_INTERVALS + UNPAIRED_INTERVALS):
-            designs = [design for design, names in (("paired", PAIRED_INTERVALS), ("unpaired", UNPAIRED_INTERVALS)) if name in names]
-            yield name, " or ".join(designs)
+        designs = {design.lower(): names for design, names in intervals_of_differences().items()}
+        for name in dict.fromkeys(each for names in designs.values() for each in names):
+            yield name, " or ".join(design for design, names in designs.items() if name in names)
     else:
-        from steelyard.estimate.interval_names import intervals
+        from steelyard.estimate.named_intervals import intervals
 
         yield from ((name, "") for name in intervals())
 

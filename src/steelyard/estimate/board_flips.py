@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.evidence import finish, interval_of, sign, systems_of
+from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.estimate.opening import AlignedRuns
 from steelyard.estimate.pair_evidence import all_right
-from steelyard.estimate.paired_right_or_wrong import compare_flips, flips_tests
+from steelyard.estimate.paired_right_or_wrong import USUAL, compare_flips, flips_tests
 from steelyard.infer import multiplicity as many
-from steelyard.infer.paired.mcnemar import tango_each
 from steelyard.metrics.base import Metric
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
@@ -39,9 +39,10 @@ def flips_board(
     distinct = list(dict.fromkeys(moved))  # many pairs share theirs
     tests = dict(zip(distinct, flips_tests(distinct, n, asked), strict=True))
     intervals: dict[Place, Interval] = {}
-    if asked.interval in (None, "tango"):
-        ends = tango_each([gained for gained, _ in distinct], [lost for _, lost in distinct], n, asked.level, asked.side)
-        intervals = {each: interval_of(asked, *pair, "tango") for each, pair in zip(distinct, ends, strict=True)}
+    by = asked.interval or USUAL
+    if (many_flips := INTERVALS.get(by, OF_A_PROPORTION).many_flips) is not None:
+        ends = many_flips([gained for gained, _ in distinct], [lost for _, lost in distinct], n, asked.level, asked.side)
+        intervals = {each: interval_of(asked, *pair, by) for each, pair in zip(distinct, ends, strict=True)}
     p_values = [tests[each].p_value for each in moved]
     adjusted = many.adjust([1.0 if p is None else p for p in p_values], asked.correction)
     signed: dict[str | None, str] = {}

@@ -37,7 +37,7 @@ class NamedTest:
     difference per item or group, from (differences, their sums, asked). table: a metric of labels on the same items, from (joint
     counts, statistic, asked). proportions: k of n on different items, from (k and n of the candidate, of the baseline, asked).
     families: those that make it themselves. shifts: it can test a difference other than 0, which is taken off every item. weighs: items
-    may count unequally.
+    may count unequally. of_range: it counts in the ends of the range of the scores, where that is known.
     """
 
     says: str
@@ -48,6 +48,7 @@ class NamedTest:
     families: tuple[str, ...] = ()
     shifts: bool = False
     weighs: bool = False
+    of_range: bool = False
 
     @property
     def of_runs(self) -> bool:
@@ -205,7 +206,9 @@ TESTS: dict[str, NamedTest] = {
     "bootstrap": NamedTest(
         says="draws the items anew and counts how often the difference goes the other way", flips=_redrawn_flips, table=_redrawn_table
     ),
-    "bounded-t": NamedTest(says="t over the items and one more at either end of the range of the scores", families=(BOUNDED,)),
+    "bounded-t": NamedTest(
+        says="t over the items and one more at either end of the range of the scores", families=(BOUNDED,), of_range=True
+    ),
     "within-item": NamedTest(says="shuffles the runs of each item: about these items, not about new ones", families=(RUNS,)),
     "paired-t": NamedTest(says="Student's t of the differences", scores=_student, weighs=True),
     "sign-flip": NamedTest(
@@ -220,7 +223,9 @@ TESTS: dict[str, NamedTest] = {
     ),
     "wilcoxon": NamedTest(says="Wilcoxon's signed ranks: whether the differences are symmetric around 0", scores=_ranks),
     "z": NamedTest(says="the difference over its standard error, compared with the normal curve", proportions=_z, families=(DELTA,)),
-    "bounded-welch": NamedTest(says="Welch's t with one more item in each run at either end of the range", families=(MEANS,)),
+    "bounded-welch": NamedTest(
+        says="Welch's t with one more item in each run at either end of the range", families=(MEANS,), of_range=True
+    ),
     "welch-t": NamedTest(says="Welch's t of two means", families=(MEANS,)),
     "delong-wilson": NamedTest(says="DeLong's variances, widened by Wilson's score where a class is small", families=(AREAS,)),
     "delong": NamedTest(says="DeLong's test of two areas under the curve", families=(AREAS,)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from steelyard.error_rates import POWER
 from steelyard.errors import UsageError
 from steelyard.estimate.difference_tests import TESTS
-from steelyard.estimate.interval_names import RESAMPLING
+from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.infer.planning.power import minimum_detectable
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
@@ -331,7 +331,7 @@ def believe(found: Evidence, asked: CompareOptions, warnings: Warnings, *, highe
         if found.probability is not None and (found.prior_sd is None or found.details.prior_sd != found.prior_sd):
             found.note(prior_sd=found.prior_sd)  # None: differences of any size
         return
-    if found.interval is not None and found.interval.method == "bayes":
+    if found.interval is not None and INTERVALS.get(found.interval.method, OF_A_PROPORTION).believed:
         raise UsageError(
             "prior_scale= and the interval 'bayes' are two priors for one difference; use one of them.",
             got="two priors for one difference",
@@ -413,7 +413,8 @@ def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object)
     method = None if found.interval is None else found.details.instead_of or found.interval.method
     of_test = None if found.test.details.exact else found.test.details.draws  # fewer than asked for, with very many labels
     own = asked.own
-    drawn = method in RESAMPLING or found.drawn
+    how = None if method is None else INTERVALS.get(method, OF_A_PROPORTION)
+    drawn = found.drawn or (how is not None and how.redraws)
     draws = own.draws if drawn else None if of_test is None else min(own.draws, of_test)
     return signature.write(
         {
@@ -430,7 +431,7 @@ def sign(found: Evidence, metric: Metric, asked: CompareOptions, **more: object)
             "level": own.confidence_level,
             "side": None if own.side == "two" else own.side,
             "margin": asked.margin,
-            "prior": own.prior if found.probability is not None or method == "bayes" else None,
+            "prior": own.prior if found.probability is not None or (how is not None and how.believed) else None,
             "prior_scale": own.prior_scale,
             "range": own.range,
             "draws": draws,

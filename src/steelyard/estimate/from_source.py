@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import DataError, UsageError
-from steelyard.estimate.interval_names import OF_NUMBERS
+from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.estimate.opening import (
     disagreements,
     opened,
@@ -45,6 +45,7 @@ from steelyard.read.engines.dialects import most_buckets
 from steelyard.read.engines.moments import moments
 from steelyard.read.engines.tables import TRAVELLERS
 from steelyard.read.engines.units import Units, by_item, unit_sums
+from steelyard.read.roles import MORE_ROLES
 from steelyard.read.source import Source
 from steelyard.reference.run_notes import said_by_notes
 from steelyard.results.base import Warnings
@@ -89,7 +90,7 @@ def measure_units(
     binary = settings.range in OF_OUTCOMES and _right_or_wrong(source, units)
     metric = usual({"score"}, right_or_wrong=True)[0] if binary and not asked else metrics[0]
     details = _details(source, units)
-    if not isinstance(metric, SumsMetric) or (binary and settings.interval not in OF_NUMBERS):
+    if not isinstance(metric, SumsMetric) or (binary and not INTERVALS.get(settings.interval or "", OF_A_PROPORTION).of_numbers):
         if units.kind == "repeats" and units.items > TRAVELLERS:
             units = unit_sums(source, dealt=True)
             warnings.add(_in_buckets(units))
@@ -349,7 +350,7 @@ def _items(source: Source, metrics: Sequence[Metric], by: tuple[str, ...]) -> It
     units = {"group", "repeat"} & set(source.roles)
     if units == {"group"} and source.on_engine is not None and all(m.of_labels or m.scored for m in metrics):
         units = set()  # a group is one more column of the cells
-    by_row = numeric or any(m.of_ratio for m in metrics) or bool(units) or any(m.of_several_tries for m in metrics)
+    by_row = numeric or bool(units) or any(m.of_ratio or m.of_several_tries or MORE_ROLES & {*m.needs} for m in metrics)
     if by_row or len(by) > 1 or source.in_memory or ("weight" in source.roles and not source.weights_are_whole()):
         return source.items(numeric=numeric, roles=_read_roles(metrics, source))
     roles = sorted(_read_roles(metrics, source) & {"truth", "prediction", "score", "probability", "group"})

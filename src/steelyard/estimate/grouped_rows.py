@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.fallback import OF_CLASSES, attempt, left_out, no_answer
+from steelyard.estimate.named_intervals import INTERVALS, offered_intervals
 from steelyard.estimate.row import known, make_row, slope, sums_spread
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import ENOUGH, FEWEST, LEAST, ClusterVariance, Groups, cluster_spread
@@ -27,6 +28,7 @@ from steelyard.tally.sums import SparseRows, Sums
 
 FloatArray = npt.NDArray[np.float64]
 REPEATED = "items with repeats"
+OF_SHARES = {"wilson": GroupedProportion.wilson}  # of proportions, at the effective n
 
 
 def grouped_row(
@@ -56,8 +58,9 @@ def grouped_row(
         return make_row(metric, label, counts, None, n, None, settings, {})
     details = dict(tally.details)
     enough = enough_units(tally.kind, units, warnings, details, QUOTIENT if proportion is not None else statistic, name)
-    method = settings.interval or ("wilson" if proportion is not None else "delta")
-    allowed = (["wilson"] if proportion is not None else []) + ["delta", "percentile", "bca", "studentized"]
+    of_sums = (name for name in offered_intervals("sums") if not INTERVALS[name].of_mean)
+    allowed = [*(OF_SHARES if proportion is not None else ()), *of_sums]
+    method = settings.interval or allowed[0]
     if method not in allowed:
         raise not_offered("interval", method, f"{metric.name} of {tally.kind}", allowed)
     if enough and proportion is not None and tally.kind == "groups":
@@ -69,9 +72,9 @@ def grouped_row(
     if proportion is not None:
         error = _error(proportion, units, classes)
         grouped = _grouped(proportion, units.rows, units.answers, classes, details, tally.kind)
-        if method == "wilson":
-            low, high = grouped.wilson(settings.confidence_level, settings.side)
-            wilson = (proportion.to_metric(low), proportion.to_metric(high), "wilson")
+        if method in OF_SHARES:
+            low, high = OF_SHARES[method](grouped, settings.confidence_level, settings.side)
+            wilson = (proportion.to_metric(low), proportion.to_metric(high), method)
             return make_row(metric, label, counts, value, n, wilson, settings, details, error)
     ends = attempt(lambda: _of_units(method, units, statistic, settings, warnings, name, found))
     if isinstance(ends, Degenerate):
@@ -123,8 +126,8 @@ def _of_units(
     method: str, units: Any, statistic: Any, settings: MeasureOptions, warnings: Warnings, name: str, found: ClusterVariance | None
 ) -> tuple[float, float, str]:
     level, side = settings.confidence_level, settings.side
-    if method == "delta":
-        return (*infer_sums.linearised(units, statistic, level, side, found=found), "delta")
+    if INTERVALS[method].linear:
+        return (*infer_sums.linearised(units, statistic, level, side, found=found), method)
     low, high, undefined = infer_sums.resampled(units, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
     if undefined:
         warnings.add(left_out(name, undefined, settings.draws, OF_CLASSES))

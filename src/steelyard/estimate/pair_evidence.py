@@ -14,6 +14,7 @@ from steelyard.estimate.difference_tests import TESTS
 from steelyard.estimate.evidence import Evidence, OwnEstimate
 from steelyard.estimate.fallback import attempt
 from steelyard.estimate.grouped_rows import enough_groups
+from steelyard.estimate.named_intervals import INTERVALS, JOINT
 from steelyard.estimate.paired_scores import compare_scores
 from steelyard.estimate.paired_units import compare_units
 from steelyard.estimate.rows import class_of
@@ -39,7 +40,12 @@ from steelyard.tally.sums import sum_units, tally_groups
 
 FloatArray = npt.NDArray[np.float64]
 Effects = Callable[[FloatArray], FloatArray]
-REDRAWN = ("bca", "percentile", "delta")  # intervals of right or wrong that ask for the whole table
+
+
+def _of_whole_table(asked: CompareOptions) -> bool:
+    """Whether an interval was asked for that right and wrong have only as a table."""
+    how = None if asked.interval is None else INTERVALS.get(asked.interval)
+    return how is not None and JOINT in how.families and how.flips is None
 
 
 def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions, warnings: Warnings) -> Evidence:
@@ -47,7 +53,7 @@ def joint_evidence(joint: JointCounts, metric: Metric, asked: CompareOptions, wa
     from steelyard.estimate.paired_right_or_wrong import compare_flips
 
     if metric.scored:
-        redrawn = asked.interval in REDRAWN
+        redrawn = _of_whole_table(asked)
         found = compare_flips(joint.outcomes(), replace(asked, interval=None) if redrawn else asked, warnings, metric=metric)
         if redrawn:
             from steelyard.estimate.paired_table import outcome_interval
@@ -235,7 +241,7 @@ def right_or_wrong(items: Items) -> FloatArray:
 
 def all_right(runs: Sequence[Items], metric: Metric, asked: CompareOptions) -> tuple[FloatArray, bool] | None:
     """Right (1) or wrong (0) of aligned runs, a row each, and whether by their labels; None where a pair of them is more than its flips."""
-    if not metric.comparable or not metric.scored or asked.interval in REDRAWN:
+    if not metric.comparable or not metric.scored or _of_whole_table(asked):
         return None
     if any(column is not None for run in runs for column in (run.weight, run.group, run.stratum, run.count)):
         return None

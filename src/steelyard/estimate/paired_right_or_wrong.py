@@ -10,6 +10,7 @@ from typing import Any
 
 from steelyard.estimate.difference_tests import TESTS, made, offered
 from steelyard.estimate.evidence import Evidence, OwnEstimate, interval_of
+from steelyard.estimate.named_intervals import INTERVALS, offered_intervals
 from steelyard.estimate.row import share_error
 from steelyard.infer.intervals.proportion import clopper_pearson
 from steelyard.infer.normal import wilson
@@ -23,7 +24,7 @@ from steelyard.results.details import ComparisonDetails
 from steelyard.results.measurement import Interval
 from steelyard.tally.joint import Flips
 
-INTERVALS = ("tango", "newcombe", "bonett-price", "wald", "bayes")
+USUAL = "tango"  # also where another has no width
 
 
 def compare_flips(
@@ -98,23 +99,13 @@ def _own_share(k: int, n: int, level: float, side: str, of_items: bool) -> OwnEs
 
 
 def flips_interval(both: int, gained: int, lost: int, neither: int, asked: CompareOptions, warnings: Warnings) -> Interval:
-    method = asked.choose("interval", asked.interval, INTERVALS, "right or wrong on the same items")
-    n, level, side = both + gained + lost + neither, asked.level, asked.side
-    if method == "wald" and gained + lost == 0:
-        warnings.add("the Wald interval has no width when nothing disagrees; Tango's is used instead")
-        method = "tango"
-    if method == "bayes":
-        from steelyard.infer.posterior.difference import difference_posterior
-
-        kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[side]
-        low, high = difference_posterior(both, lost, gained, neither, prior=asked.own.prior).interval(level, kind)
-    elif method == "newcombe":
-        low, high = infer.newcombe_paired(both, gained, lost, neither, level, side)
-    else:
-        low, high = {"tango": infer.tango, "bonett-price": infer.bonett_price, "wald": infer.wald_paired}[method](
-            gained, lost, n, level, side
-        )
-    return interval_of(asked, low, high, method)
+    method = USUAL
+    if asked.interval is not None:
+        method = asked.choose("interval", asked.interval, offered_intervals("flips"), "right or wrong on the same items")
+    if INTERVALS[method].flat and gained + lost == 0:
+        warnings.add(f"the {method.capitalize()} interval has no width when nothing disagrees; {USUAL.capitalize()}'s is used instead")
+        method = USUAL
+    return interval_of(asked, *made(INTERVALS[method].flips)(both, gained, lost, neither, asked), method)
 
 
 def flips_tests(counts: Iterable[tuple[int, int]], n: int, asked: CompareOptions) -> list[Test]:

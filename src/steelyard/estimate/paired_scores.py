@@ -15,6 +15,7 @@ from steelyard.estimate.evidence import Evidence, ItemMeans, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, none_given, or_none
 from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
+from steelyard.estimate.named_intervals import INTERVALS, SCORES, offered_intervals
 from steelyard.estimate.paired_mean_tests import RangeMeanTest, RareGroupsTest, WithinItemTest
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
@@ -37,7 +38,7 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 FloatArray = npt.NDArray[np.float64]
 
 
-USUAL = "sign-flip"
+USUAL, STUDENT = "sign-flip", "t"  # the test and the interval where nothing else is known
 
 
 def compare_scores(
@@ -78,7 +79,7 @@ def compare_scores(
     if bounds is None or grouped:
         found.rare = _rare(sums, metric, rows[0], bounds)
     found.interval = scores_interval(sums, found, metric, asked, warnings, bounds, grouped)
-    if grouped and found.interval is not None and found.interval.method == "t":
+    if grouped and found.interval is not None and INTERVALS[found.interval.method].linear:
         _warn_of_skewness(sums, found.difference or 0.0, warnings)
     if grouped and judge is None and found.error and not found.too_few:
         found.unseen = _rare_groups(found, sums, rows, asked, bounds)
@@ -237,15 +238,17 @@ def scores_interval(
     bounds: tuple[float, float] | None,
     grouped: bool,
 ) -> Interval | None:
-    ranged = "bounded-t" if bounds is not None and not grouped else None
-    offered = tuple(dict.fromkeys(name for name in (found.judge and found.judge.name, "t", ranged, "bca", "percentile") if name))
-    method = asked.choose("interval", asked.interval, offered, f"{metric.name} on the same items")
+    ranged = offered_intervals(BOUNDED) if bounds is not None and not grouped else ()
+    judged = () if found.judge is None else (found.judge.name,)
+    names = dict.fromkeys((*judged, STUDENT, *ranged, *offered_intervals(SCORES)))
+    method = asked.choose("interval", asked.interval, tuple(names), f"{metric.name} on the same items")
     reach = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if bounds else (None, None)
-    if method == "bounded-t" and bounds is not None:
+    how = INTERVALS[method]
+    if how.of_range and bounds is not None:
         seen = found.judge.t if isinstance(found.judge, RangeMeanTest) else None
         t = seen or bounded_t(np.repeat(sums.dense[:, 1], sums.count), bounds[1] - bounds[0])
         return interval_of(asked, *t.interval(asked.level, asked.side), method, *reach)
-    if method == "within-item" and found.judge is not None and found.error:
+    if how.of_runs and found.judge is not None and found.error:
         ends = found.judge.interval(asked.level, asked.side)
         if math.isfinite(ends[0]) or bounds is not None:
             return interval_of(asked, *ends, method, *reach)
@@ -256,17 +259,17 @@ def scores_interval(
     found.note(**worth)
     if found.too_few:
         return None
-    by = "t" if method == "within-item" else method  # runs without any noise have no bounds of their own
+    by = STUDENT if how.of_runs else method  # runs without any noise have no bounds of their own
 
     def by_method() -> tuple[float, ...]:
-        if by == "t":
+        if INTERVALS[by].linear:
             return careful_ends(sums, QUOTIENT, found.rare, asked)
         return infer_sums.resampled(sums, QUOTIENT, by, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
 
     given = attempt(by_method)
     if isinstance(given, Degenerate):
         return _without_spread(found, sums, bounds, asked, warnings, str(given), method)
-    if by == "t" and found.rare is not None:
+    if INTERVALS[by].linear and found.rare is not None:
         changed = int(sums.count[sums.dense[:, 1] != 0].sum())
         far = "all of the range" if bounds is not None else "the range of the scores seen; declare the real range with range="
         warn_of_few_changes(sums, QUOTIENT, found.rare, changed, warnings, groups=grouped, by=far)

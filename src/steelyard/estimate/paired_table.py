@@ -11,7 +11,7 @@ from steelyard.errors import DataError
 from steelyard.estimate.difference_tests import TESTS, made, offered
 from steelyard.estimate.evidence import Evidence, OwnEstimate, OwnPair, interval_of
 from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, none_given
-from steelyard.estimate.interval_names import RESAMPLING
+from steelyard.estimate.named_intervals import INTERVALS, JOINT, OF_A_PROPORTION, offered_intervals
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, rope_words
 from steelyard.estimate.rows import warn_about_labels
 from steelyard.estimate.table_rows import default_method, refuse_unknown_negatives, table_row
@@ -32,7 +32,6 @@ from steelyard.tally.joint import JointCounts
 if TYPE_CHECKING:
     from steelyard.infer.posterior.difference import JointPosterior
 
-INTERVALS = ("delta", "bca", "percentile", "bayes")  # redrawn ends miss where few answers differ: `steelyard certify --only paired`
 SAMPLED = 60  # random numbers that a draw of the joint posterior takes for each class, about
 BELIEVED = 12  # classes up to which the joint posterior is drawn for P(candidate better): there it is quick
 
@@ -137,7 +136,8 @@ def _own(metric: Metric, code: int | None, sides: tuple[Counts, Counts], asked: 
 def _redrawn(metric: Metric, code: int | None, sides: tuple[Counts, Counts], asked: CompareOptions) -> bool:
     """Whether the own interval of a system is drawn; then what would be refused is refused now."""
     settings = asked.own
-    drawn = any(default_method(metric.proportion(side, code), settings.side, side, settings.draws) in RESAMPLING for side in sides)
+    usual = [default_method(metric.proportion(side, code), settings.side, side, settings.draws) for side in sides]
+    drawn = any(INTERVALS.get(method, OF_A_PROPORTION).redraws for method in usual)
     if drawn:
         for side in sides:
             refuse_unknown_negatives(metric, side, code)
@@ -167,9 +167,9 @@ def table_interval(
 ) -> Interval | None:
     """The interval of the difference, or what is given instead. delta, posterior: where somebody else needs them too."""
     posterior = posterior or partial(_posterior, joint, statistic, metric, asked)
-    method = asked.choose("interval", asked.interval, INTERVALS, f"{metric.name} on the same items")
+    method = asked.choose("interval", asked.interval, offered_intervals(JOINT), f"{metric.name} on the same items")
     reach = _reach(metric)
-    if method == "bayes":
+    if INTERVALS[method].believed:
         found.drawn = True
         return _of_posterior(posterior, joint, asked, reach)
     ends = attempt(lambda: _joint_ends(joint, statistic, method, asked, delta))
@@ -190,7 +190,7 @@ def _joint_ends(
     joint: JointCounts, statistic: TableStatistic, method: str, asked: CompareOptions, delta: infer.FirstOrder | None = None
 ) -> tuple[float, float, int]:
     """The ends by the delta method or by draws, and in how many draws the metric was undefined."""
-    if method == "delta":
+    if INTERVALS[method].linear:
         return (*(delta or infer.first_order(joint, statistic)).interval(asked.level, asked.side), 0)
     return infer.joint_bootstrap(joint, statistic, method, asked.level, asked.side, draws=asked.own.draws, seed=asked.own.seed)
 

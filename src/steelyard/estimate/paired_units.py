@@ -16,6 +16,7 @@ from steelyard.estimate.evidence import Evidence, UnitSums, interval_of
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given, or_none
 from steelyard.estimate.few_changes import careful_ends, warn_of_few_changes
 from steelyard.estimate.grouped_rows import enough_units
+from steelyard.estimate.named_intervals import INTERVALS, offered_intervals
 from steelyard.estimate.paired_right_or_wrong import equivalence_words
 from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.intervals.clusters import Groups
@@ -162,19 +163,19 @@ def units_interval(
     single: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Interval | None:
     """The linearised interval with t, over items or groups, as for one system in groups."""
-    method = asked.choose("interval", asked.interval, ("delta", "bca", "percentile"), f"{metric.name} over units")
+    method = asked.choose("interval", asked.interval, offered_intervals(UNITS), f"{metric.name} over units")
 
     tally, difference = units_tally(a, b, statistic, sizes, single)
     rare = rare_of(a, b, statistic, metric, sizes)
 
     def ends(by: str) -> tuple[float, float, int]:
-        if by == "delta":
+        if INTERVALS[by].linear:
             return (*careful_ends(tally, difference, rare, asked), 0)
         more = {"draws": asked.own.draws, "seed": asked.own.seed}
         return infer.paired_resampled(a, b, statistic, by, asked.level, asked.side, **more)
 
     found = attempt(lambda: ends(method))
-    if isinstance(found, Degenerate) and method != "delta":
+    if isinstance(found, Degenerate) and not INTERVALS[method].linear:
         warnings.add(given_instead(method, found, "delta", difference=True))
         method, found = "delta", attempt(lambda: ends("delta"))
     width = metric.width
@@ -186,7 +187,7 @@ def units_interval(
         warnings.add(given_instead(method, found, "Wilson on its mean", difference=True, wide=True))
         return interval_of(asked, *wilson_mean(gap, len(a), -width, width, asked.level, asked.side), "wilson-mean", -width, width)
     low, high, undefined = found
-    if method == "delta":
+    if INTERVALS[method].linear:
         changed, by = int(np.count_nonzero(_changes(a, b, statistic))), "as much as {}s differ among themselves, or fail altogether"
         unit = "item" if sizes is None else "group"
         warn_of_few_changes(tally, difference, rare, changed, warnings, groups=sizes is not None, by=by.format(unit))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
-from steelyard.estimate.interval_names import OF_NUMBERS, RESAMPLING
+from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import usual
@@ -114,6 +114,7 @@ def of_singletons(counts: Counts, metrics: list[Metric], settings: MeasureOption
 def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureOptions, warnings: Warnings) -> list[Row]:
     """The rows of one sample, family by family."""
     rows: list[Row] = []
+    of_numbers = INTERVALS.get(settings.interval or "", OF_A_PROPORTION).of_numbers
     for metric in metrics:
         if sample.items.stratum is not None:
             from steelyard.estimate.strata_rows import in_strata, strata_row
@@ -122,7 +123,7 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
                 settings.refuse_no_posterior(metric.name, "strata")
                 rows.append(strata_row(metric, sample, settings, warnings))
                 continue
-        if metric.of_labels or (metric.scored and sample.binary_scores and settings.interval not in OF_NUMBERS):
+        if metric.of_labels or (metric.scored and sample.binary_scores and not of_numbers):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings, warnings))
         elif metric.of_order:
             from steelyard.estimate.ranking_rows import ranking_row
@@ -220,8 +221,10 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOption
         # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
         methods = [row.details.instead_of or row.interval.method for row in rows if row.metric == name and row.interval is not None]
         used.append(Counter(methods).most_common(1)[0][0] if methods else "none")
-    redrawn = bool({*RESAMPLING} & set(used)) or any(row.details.monte_carlo_error is not None for row in rows)
-    believed = {row.interval.method for row in rows if row.interval is not None} & {"bayes", "hdi"}  # asked for or fallen back to
+    hows = [INTERVALS.get(name, OF_A_PROPORTION) for name in used]
+    redrawn = any(how.redraws for how in hows) or any(row.details.monte_carlo_error is not None for row in rows)
+    given = {row.interval.method for row in rows if row.interval is not None}  # asked for or fallen back to
+    believed = any(INTERVALS.get(name, OF_A_PROPORTION).believed for name in given)
     return signature.write(
         {
             "metric": [metric.name for metric in metrics],
@@ -234,7 +237,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOption
             "prior": settings.prior if believed else None,
             "range": settings.range,
             "draws": settings.draws if redrawn else None,
-            "seed": settings.seed if redrawn or "betting" in used else None,
+            "seed": settings.seed if redrawn or any(how.seeded for how in hows) else None,
             "absent": settings.absent,
             "missing": None if settings.missing == "error" else settings.missing,
             **facts,

@@ -28,6 +28,9 @@ from steelyard.results.measurement import Interval, Row
 from steelyard.tally.pairs import Pairs
 from steelyard.tally.sample import Sample
 
+OF_SHARES = {"wilson": StratifiedMean.wilson}  # of right and wrong
+OF_MEANS = {"t": StratifiedMean.student}  # of any scores, and of differences
+
 
 def in_strata(items: Items, metric: Metric) -> bool:
     """Whether a metric of these items is a mean over strata. Where it is not, items of a group that weighs tasks alike have no number."""
@@ -64,13 +67,13 @@ def strata_row(metric: Metric, sample: Sample, settings: MeasureOptions, warning
             need="right or wrong for every item",
             hint="ask for metric='mean'",
         )
-    offered = ("wilson", "t") if binary else ("t",)
+    offered = (*OF_SHARES, *OF_MEANS) if binary else tuple(OF_MEANS)
     method = settings.interval or offered[0]
     if method not in offered:
         raise not_offered("interval", method, f"{metric.name} over strata", offered)
     interval = None
-    if method == "wilson" or found.error > 0:
-        low, high = (found.wilson if method == "wilson" else found.student)(settings.confidence_level, settings.side)
+    if method in OF_SHARES or found.error > 0:
+        low, high = {**OF_SHARES, **OF_MEANS}[method](found, settings.confidence_level, settings.side)
         interval = _interval(low, high, method, settings, shares=sample.shares)
     else:
         warnings.add(f"no interval for {metric.name}: no score differs from the others of its task")
@@ -109,11 +112,11 @@ def with_strata(found: Evidence, pairs: Pairs, metric: Metric, asked: CompareOpt
     found.baseline, found.candidate, found.difference = one.estimate, other.estimate, gap.estimate
     found.own, found.means = None, None  # by `measure`, which knows the strata
     found.note(strata=gap.strata, weights="alike" if items.alike else "size")
-    if asked.interval not in (None, "t") and items.alike:
-        raise not_offered("interval", asked.interval, f"{metric.name} over strata", ["t"])
-    if gap.error > 0 and asked.interval in (None, "t"):
-        found.interval = interval_of(asked, *gap.student(asked.level, asked.side), "t", *_reach(a, b))
-        found.error = gap.error
+    if asked.interval in (None, *OF_MEANS) or items.alike:
+        method = asked.choose("interval", asked.interval, tuple(OF_MEANS), f"{metric.name} over strata")
+        if gap.error > 0:
+            found.interval = interval_of(asked, *OF_MEANS[method](gap, asked.level, asked.side), method, *_reach(a, b))
+            found.error = gap.error
     if items.alike:
         _alike(found, d, gap, items, metric, asked, warnings)
     return found
@@ -144,7 +147,7 @@ def as_one_sample(pairs: Pairs, asked: CompareOptions) -> tuple[Pairs, CompareOp
     plain = replace(pairs, baseline=replace(pairs.baseline, stratum=None), candidate=replace(pairs.candidate, stratum=None))
     if pairs.baseline.alike:
         return plain, replace(asked, interval=None, test=None, margin=None)
-    return plain, replace(asked, interval=None) if asked.interval == "t" else asked
+    return plain, replace(asked, interval=None) if asked.interval in OF_MEANS else asked
 
 
 def refuse_alike(logs: Sequence[Log | None], what: str) -> None:

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.difference_tests import made
 from steelyard.estimate.fallback import attempt, given_instead, left_out, none_given
 from steelyard.estimate.grouped_rows import enough_units
-from steelyard.estimate.interval_names import RESAMPLING
+from steelyard.estimate.named_intervals import INTERVALS, offered_intervals
 from steelyard.estimate.row import sums_error
-from steelyard.infer.intervals import mean as infer_mean
-from steelyard.infer.intervals import sums as infer_sums
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.metrics.base import Metric
 from steelyard.metrics.repeats import RepeatsMetric
@@ -31,7 +30,7 @@ from steelyard.tally.sums import Sums, tally_groups, tally_items
 
 FloatArray = npt.NDArray[np.float64]
 OFF_BOUNDARY = 25  # of unknown range: fewer items than this away from the most common value, and t is warned of
-KNOWN_RANGE = {"items": ["bounded-mean", "wilson-mean", "betting"], "weights": ["bounded-mean", "wilson-mean"], "repeats": ["bounded-mean"]}
+RANGED, WITHOUT_SPREAD = "bounded-mean", "wilson-mean"  # where the range of the numbers is known: what is usual, and what needs no spread
 Ends = tuple[float, float, str]
 
 
@@ -50,6 +49,8 @@ def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnings:
 def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
     """The columns a metric reads, as numbers."""
     items = sample.items
+    if any(need in items.more for need in metric.needs):
+        return tuple(items.more[need] if need in items.more else getattr(items, need) for need in metric.needs)
     if metric.needs == ("score",):
         assert items.score is not None
         return (items.score,)
@@ -278,18 +279,15 @@ def sums_ends(
     method = settings.interval or _default(metric, sums, bounds, warnings, kind)
     if method not in allowed:
         raise not_offered("interval", method, metric.name, allowed)
-    level, side = settings.confidence_level, settings.side
 
     def by_method() -> Ends:
-        if method in ("t", "delta"):
-            return (*infer_sums.linearised(sums, statistic, level, side), method)
-        if method in RESAMPLING:
-            low, high, undefined = infer_sums.resampled(sums, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
-            if undefined:
-                warnings.add(left_out(metric.name, undefined, settings.draws))
-            return low, high, method
-        assert bounds is not None
-        return _bounded(method, sums, statistic, bounds, settings)
+        how = INTERVALS[method]
+        if how.ranged is not None and bounds is not None:
+            return (*how.ranged(sums, statistic, bounds, settings), method)
+        low, high, undefined = made(how.sums)(sums, statistic, settings)
+        if undefined:
+            warnings.add(left_out(metric.name, undefined, settings.draws))
+        return low, high, method
 
     ends = attempt(by_method)
     if not isinstance(ends, Degenerate):
@@ -300,32 +298,19 @@ def sums_ends(
         return None
     warnings.add(given_instead(method, ends, "Wilson on the mean", name=metric.name))
     details["instead_of"] = method
-    return _bounded("wilson-mean", sums, statistic, bounds, settings)
-
-
-def _bounded(method: str, sums: Sums, statistic: SumStatistic, bounds: tuple[float, float], settings: MeasureOptions) -> Ends:
-    """Intervals that know the range of one item's number."""
-    values = sums.dense[:, 1] / sums.dense[:, 0]
-    if method == "betting":
-        every = np.repeat(values, sums.count)
-        return (*infer_mean.betting(every, *bounds, settings.confidence_level, settings.side, seed=settings.seed), method)
-    weight = sums.count * sums.dense[:, 0]
-    effective = float(weight.sum()) ** 2 / float((sums.count * sums.dense[:, 0] ** 2).sum())  # n, or Kish's n under weights
-    centre = float(weight @ values / weight.sum())
-    if method == "bounded-mean":
-        squares = infer_sums.standard_error(sums, statistic) ** 2 * effective * (effective - 1) if sums.n > 1 else 0.0
-        return (*infer_mean.bounded_mean(effective, centre, squares, *bounds, settings.confidence_level, settings.side), method)
-    return (*infer_mean.wilson_mean(centre, effective, *bounds, settings.confidence_level, settings.side), "wilson-mean")
+    return (*made(INTERVALS[WITHOUT_SPREAD].ranged)(sums, statistic, bounds, settings), WITHOUT_SPREAD)
 
 
 def offered_for_sums(metric: SumsMetric, bounds: tuple[float, float] | None, kind: str) -> list[str]:
-    return [metric.linear, *RESAMPLING, *(KNOWN_RANGE.get(kind, []) if metric.mean_of_items and bounds is not None else [])]
+    drawn = [name for name in offered_intervals("sums") if not INTERVALS[name].linear]
+    ranged = [name for name in offered_intervals("ranged") if kind in INTERVALS[name].kinds] if metric.mean_of_items and bounds else []
+    return [metric.linear, *drawn, *ranged]
 
 
 def _default(metric: SumsMetric, sums: Sums, bounds: tuple[float, float] | None, warnings: Warnings, kind: str) -> str:
     """t for a mean, bounded-mean if its range is known; the bootstrap for what is not a mean, delta in groups."""
-    if "bounded-mean" in offered_for_sums(metric, bounds, kind):
-        return "bounded-mean"
+    if RANGED in offered_for_sums(metric, bounds, kind):
+        return RANGED
     if kind == "items" and (said := metric.rests_on_few(sums.dense, sums.count)) is not None:
         warnings.add(said)
     if metric.mean_of_items and kind in ("items", "weights"):

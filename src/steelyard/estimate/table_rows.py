@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import DataError, UsageError
+from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION, TABLE, offered_intervals
 from steelyard.estimate.row import make_row, slope, table_error
 from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
@@ -81,10 +82,11 @@ def _redrawn(counts: Counts) -> int:
 
 def offered(metric: Metric, proportion: Proportion | None) -> list[str]:
     """The interval methods that make sense for the metric of independent items, the default first."""
+    whole = offered_intervals("counted", TABLE)
     if proportion is None:
-        return ["bca", "percentile", "delta", "bayes", "hdi"]
-    binomial = [m for m in METHODS if m not in ("percentile",) and (proportion.through is None or m != "wald")]
-    return [*binomial, "bayes", "hdi", "percentile", "bca", "delta"]
+        return list(dict.fromkeys((default_method(None, "two"), *whole)))
+    binomial = [m for m in METHODS if m not in whole and (proportion.through is None or m != "wald")]
+    return [*binomial, *whole]
 
 
 def _interval(
@@ -99,28 +101,33 @@ def _interval(
     """(ends, details): dispatch by the method's name, with the announced fall-back where the method has no answer."""
     method = settings.interval or default_method(proportion, settings.side, counts, settings.draws)
     name = row_name(metric, counts, label)
-    if method not in offered(metric, proportion):
+    if settings.interval is not None and method not in offered(metric, proportion):
         hint = "name the metrics you mean with metric= if the method suits only some of them"
         raise not_offered("interval", method, metric.name, offered(metric, proportion), hint)
-    level, side = settings.confidence_level, settings.side
-    if method in ("bayes", "hdi"):
+    how = INTERVALS.get(method, OF_A_PROPORTION)
+    if how.believed:
         return _bayes(metric, label, counts, settings, warnings, method)
-    if proportion is not None and (method in METHODS and (method != "percentile" or not proportion.mapped_class)):
+    if proportion is not None and method in METHODS and not (how.redraws and proportion.mapped_class):
         ends = _binomial(method, counts, proportion, settings, warnings, name)
         return ends, {} if ends[2] == method else {"instead_of": method}
     from steelyard.estimate.fallback import OF_CLASSES, attempt, given_instead, left_out, no_answer
     from steelyard.infer.intervals import table
     from steelyard.infer.resampling.bootstrap import Degenerate, Undefined
 
-    statistic = metric.of_table(label, settings.absent)
-    if settings.interval is None and method == "delta":
+    statistic, level, side = metric.of_table(label, settings.absent), settings.confidence_level, settings.side
+    if settings.interval is None and how.linear:
         return _first_order(metric, statistic, counts, settings, warnings, "", name, "")
-    if method != "delta" and _never_defined(metric, counts, settings):
+    if how.redraws and _never_defined(metric, counts, settings):
         return _first_order(metric, statistic, counts, settings, warnings, method, name, "")
-    if method == "delta":
-        found = attempt(lambda: (*table.delta(counts, statistic, level, side), 0))
-    else:
-        found = attempt(lambda: table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed))
+    found = attempt(
+        lambda: (
+            how.counted(counts, statistic, settings)
+            if how.counted is not None
+            else (*table.delta(counts, statistic, level, side), 0)
+            if how.linear
+            else table.table_bootstrap(counts, statistic, method, level, side, draws=settings.draws, seed=settings.seed)
+        )
+    )
     if isinstance(found, Degenerate):
         if proportion is not None:
             ends = _without_width(method, counts, proportion, settings, warnings, no_answer(method, found, name=name), metric)
@@ -208,12 +215,14 @@ def _binomial(
     method: str, counts: Counts, proportion: Proportion, settings: MeasureOptions, warnings: Warnings, name: str
 ) -> tuple[float, float, str]:
     k, n = proportion.of(counts)
-    if method in ("wald", "percentile") and k in (0, n):
-        what = "Wald interval" if method == "wald" else "bootstrap"
+    how = INTERVALS.get(method, OF_A_PROPORTION)
+    if how.flat and k in (0, n):
+        what = "bootstrap" if how.redraws else f"{method.capitalize()} interval"
         return _without_width(method, counts, proportion, settings, warnings, f"{name}: the {what} has zero width at {k} of {n}")
-    if method == "wald" and k * (n - k) / n < 5:
+    if how.flat and not how.redraws and k * (n - k) / n < 5:
         warnings.add(
-            f"{name}: Wald was asked for at {k} of {n}, where it covers far less than its level; that is why Wilson is the default"
+            f"{name}: {method.capitalize()} was asked for at {k} of {n}, where it covers far less than its level; "
+            "that is why Wilson is the default"
         )
     low, high = proportion_interval(k, n, method, settings.confidence_level, settings.side)
     return proportion.to_metric(low), proportion.to_metric(high), method
@@ -251,7 +260,7 @@ def _beside(
     if k not in (0, n) or n < 2 or method == "bca":
         return None
     other, level, side = (n - 1 if k else 1), settings.confidence_level, settings.side
-    if method == "delta":
+    if INTERVALS.get(method, OF_A_PROPORTION).linear:
         p = other / n
         reach = z_value(level, side) * abs(slope(proportion, p)) * math.sqrt(p * (1 - p) / n)
         return proportion.to_metric(p) - reach, proportion.to_metric(p) + reach
@@ -270,7 +279,7 @@ def _bayes(
 ) -> tuple[tuple[float, float, str], dict[str, Any]]:
     from steelyard.infer.posterior.metrics import SampledPosterior, prior_sensitivity
 
-    kind = {"two": "hdi" if method == "hdi" else "equal-tailed", "lower": "lower", "upper": "upper"}[settings.side]
+    kind = {"two": INTERVALS.get(method, OF_A_PROPORTION).believed, "lower": "lower", "upper": "upper"}[settings.side]
 
     def make(prior: float) -> Posterior:
         return posterior_of(metric, label, counts, prior, settings)

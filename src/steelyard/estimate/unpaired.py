@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from steelyard.errors import DataError
-from steelyard.estimate.difference_tests import DELTA, TESTS, made, offered
+from steelyard.estimate.difference_tests import DELTA, MEANS, TESTS, made, offered
 from steelyard.estimate.evidence import DECLARE, Evidence, OwnEstimate, interval_of
 from steelyard.estimate.fallback import attempt, none_given
+from steelyard.estimate.named_intervals import INTERVALS, offered_intervals, posterior_of_proportions
 from steelyard.estimate.paired_right_or_wrong import equivalence_words, own_share
 from steelyard.estimate.row import ROUNDING, known
 from steelyard.estimate.rows import warn_of_small_classes
@@ -32,13 +33,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from steelyard.infer.posterior.beta import Posterior
-
     FloatArray = npt.NDArray[np.float64]
 
 Moments = tuple[float, float, int]  # mean, variance with n - 1, number of items
-
-PROPORTIONS = ("newcombe", "miettinen-nurminen", "agresti-caffo", "wald", "bayes")
 
 
 def compare_counts(
@@ -65,13 +62,14 @@ def compare_proportions(
             got=f"{n2} and {n1} items that count for it",
             need="at least one in each run",
         )
-    method = asked.choose("interval", asked.interval, PROPORTIONS, f"{metric.name} of different items")
+    names = offered_intervals("proportions")
+    method = asked.choose("interval", asked.interval, names, f"{metric.name} of different items")
     name = asked.choose("test", asked.test, offered("proportions"), f"{metric.name} of different items")
     error = math.sqrt(max(0.0, k1 * (n1 - k1) / n1**3 + k2 * (n2 - k2) / n2**3))
-    if method == "wald" and not error:
-        warnings.add("the Wald interval has no width here; Newcombe's is used instead")
-        method = "newcombe"
-    low, high = proportion_ends(method, k1, n1, k2, n2, asked)
+    if INTERVALS[method].flat and not error:
+        warnings.add(f"the {method.capitalize()} interval has no width here; {names[0].capitalize()}'s is used instead")
+        method = names[0]
+    low, high = made(INTERVALS[method].proportions)(k1, n1, k2, n2, asked)
     of_items = metric.mean_of_items
     own = own_share(k2, n2, asked, of_items=of_items), own_share(k1, n1, asked, of_items=of_items)
     found = Evidence(
@@ -87,32 +85,11 @@ def compare_proportions(
         standard_error=math.hypot(*(side.error or 0.0 for side in own)) or None,
         details=ComparisonDetails(n_baseline=n2, n_candidate=n1),
     )
-    better = _difference_posterior(k1, n1, k2, n2, asked).sf(0.0)
+    better = posterior_of_proportions(k1, n1, k2, n2, asked).sf(0.0)
     found.probability = better if metric.higher_is_better else 1 - better
     found.prior_sd = math.sqrt(0.5 / (2 * asked.own.prior + 1))
     found.equivalence = _equivalence_z(found, asked, metric)
     return found
-
-
-def proportion_ends(method: str, k1: int, n1: int, k2: int, n2: int, asked: CompareOptions) -> tuple[float, float]:
-    if method == "bayes":
-        kind = {"two": "equal-tailed", "lower": "lower", "upper": "upper"}[asked.side]
-        return _difference_posterior(k1, n1, k2, n2, asked).interval(asked.level, kind)
-    methods = {
-        "newcombe": infer.newcombe,
-        "miettinen-nurminen": infer.miettinen_nurminen,
-        "agresti-caffo": infer.agresti_caffo,
-        "wald": infer.wald_difference,
-    }
-    return methods[method](k1, n1, k2, n2, asked.level, asked.side)
-
-
-def _difference_posterior(k1: int, n1: int, k2: int, n2: int, asked: CompareOptions) -> Posterior:
-    from steelyard.infer.posterior.difference import unpaired_difference
-    from steelyard.infer.posterior.metrics import proportion_posterior
-
-    prior = asked.own.prior
-    return unpaired_difference(proportion_posterior(k1, n1, prior=prior), proportion_posterior(k2, n2, prior=prior))
 
 
 def by_delta(
@@ -121,7 +98,7 @@ def by_delta(
     """Any other metric of two tables: the difference with the sum of both delta-method variances."""
     from steelyard.infer.intervals.table import delta_error
 
-    asked.choose("interval", asked.interval, ("delta",), f"{metric.name} of different items")
+    asked.choose("interval", asked.interval, offered_intervals(DELTA), f"{metric.name} of different items")
     asked.choose("test", asked.test, offered(DELTA), f"{metric.name} of different items")
     sides = (baseline, candidate)
     rows = [table_row(metric, code, TableTally(side, items=side.n), asked.own, warnings) for side, code in zip(sides, labels, strict=True)]
@@ -225,9 +202,10 @@ def compare_means(
     bounds: tuple[float, float] | None = None,
 ) -> Evidence:
     """Two means from different items: Welch, with the ends of the range counted in where it is known."""
-    known_range = () if bounds is None else ("bounded-welch",)
-    test = asked.choose("test", asked.test, (*known_range, "welch-t"), f"{metric.name} of different items")
-    method = asked.choose("interval", asked.interval, (*known_range, "t"), f"{metric.name} of different items")
+    names = [each for each in offered(MEANS) if bounds is not None or not TESTS[each].of_range]
+    test = asked.choose("test", asked.test, tuple(names), f"{metric.name} of different items")
+    names = [each for each in offered_intervals(MEANS) if bounds is not None or not INTERVALS[each].of_range]
+    method = asked.choose("interval", asked.interval, tuple(names), f"{metric.name} of different items")
     moments = [_moments(side) for side in (candidate, baseline)]
     if min(len(baseline), len(candidate)) < 2:
         raise DataError(
@@ -245,7 +223,7 @@ def compare_means(
         test=Test(name=test, alternative=asked.alternative, statistic=None, p_value=None),
         details=ComparisonDetails(n_baseline=len(baseline), n_candidate=len(candidate)),
     )
-    counted = [bounds if chosen == "bounded-welch" else None for chosen in (test, method)]
+    counted = [bounds if of_range else None for of_range in (TESTS[test].of_range, INTERVALS[method].of_range)]
     judges = attempt(lambda: [WelchDifferenceTest(moments[0], moments[1], each, asked.alternative) for each in counted])
     if isinstance(judges, Degenerate):
         warnings.add(none_given(judges, difference=True, advice="; declare the range of the scores with range= if it is known"))

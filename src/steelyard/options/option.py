@@ -140,8 +140,8 @@ def names_in(registry: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in _read(registry).values() for name in names))
 
 
-OF_ONE = "steelyard.estimate.interval_names:intervals"
-OF_DIFFERENCES = "steelyard.estimate.interval_names:intervals_of_differences"
+OF_ONE = "steelyard.estimate.named_intervals:intervals"
+OF_DIFFERENCES = "steelyard.estimate.named_intervals:intervals_of_differences"
 TESTS = "steelyard.estimate.difference_tests:TESTS"
 # What a name of each catalogue is, which verb takes it and as what: for one who gives it to another.
 BELONGS = {

@@ -8,7 +8,7 @@ from dataclasses import field
 
 from steelyard.did_you_mean import did_you_mean, listed
 from steelyard.errors import AmbiguityError, SourceError, UsageError
-from steelyard.items import ROLES
+from steelyard.items import ROLES, Items
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import FORMER
 
@@ -23,6 +23,7 @@ LOG_CHOICES: Mapping[str, str] = {
 SINGLE = (*RECOGNISED, *GIVEN_ONLY)
 OFFERED = ("subject", "category", "task")
 NUMBER_ROLES = frozenset(name for name, role in ROLES.items() if role.number)
+MORE_ROLES = frozenset(name for name in NUMBER_ROLES if name not in Items.__slots__)  # whose numbers lie in `Items.more`
 
 
 def option(role: str) -> str:

@@ -17,7 +17,7 @@ from steelyard.read.encode import Distinct, NotANumber, check_matching, check_sp
 from steelyard.read.engines.duckdb_table import EngineTable
 from steelyard.read.engines.tables import SqlTable
 from steelyard.read.engines.unread import UnreadTable
-from steelyard.read.roles import NUMBER_ROLES, Assignment, option
+from steelyard.read.roles import MORE_ROLES, NUMBER_ROLES, Assignment, option
 from steelyard.read.table import MemoryTable, SourceTable, distinct_of
 from steelyard.tally.spelling import MOST, look_alike_warnings
 
@@ -239,6 +239,7 @@ class Source:
         check_matching(matched)
         values = {f"{role}_value": self._numbers(place[role], role) for role in MATCHED if numeric and role in place}
         values |= {role: self._numbers(place[role], role) for role in ("score", "probability") if role in place}
+        values["more"] = {role: self._numbers(name, role) for role, name in place.items() if role in MORE_ROLES}
         if "weight" in place:
             values["weight"] = self._weights()
         ratio = None

@@ -111,7 +111,8 @@ def take(items: Items, rows: npt.NDArray[Any]) -> Items:
     )
     changed = {name: cut(getattr(items, name)) for name in names}
     n = int(rows.sum()) if rows.dtype == bool else len(rows)
-    return replace(items, n=n, slices={k: cut(v) for k, v in items.slices.items()}, **changed)
+    slices, more = ({name: cut(column) for name, column in named.items()} for named in (items.slices, items.more))
+    return replace(items, n=n, slices=slices, more=more, **changed)
 
 
 def count_labels(truth: Labels, prediction: Labels, labels: Sequence[str] | None = None, count: IntArray | None = None) -> Counts:
@@ -374,6 +375,7 @@ def _missing(items: Items) -> dict[str, Mask]:
         column = getattr(items, name)
         if column is not None:
             found[name.removesuffix("_value")] = np.isnan(column)
+    found |= {name: np.isnan(column) for name, column in items.more.items()}
     if items.ratio is not None:
         found["ratio"] = np.isnan(items.ratio[0]) | np.isnan(items.ratio[1])
     return found

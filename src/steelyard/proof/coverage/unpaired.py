@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.estimate.auc_evidence import auc_evidence
-from steelyard.estimate.unpaired import by_delta, compare_means, compare_proportions, proportion_ends
+from steelyard.estimate.difference_tests import made
+from steelyard.estimate.named_intervals import INTERVALS
+from steelyard.estimate.unpaired import by_delta, compare_means, compare_proportions
 from steelyard.infer.paired.delong import delong_unpaired
 from steelyard.infer.planning.coverage import binomial_pair_coverage
 from steelyard.metrics.catalogue import parse
@@ -113,7 +115,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
     if method == "wald" and k1 in (0, n1) and k2 in (0, n2):
         method = "newcombe"
     if side == "lower":
-        return proportion_ends(method, k1, n1, k2, n2, CompareOptions(own=MeasureOptions(side=side)))[0], 1.0
+        return made(INTERVALS[method].proportions)(k1, n1, k2, n2, CompareOptions(own=MeasureOptions(side=side)))[0], 1.0
     # counting the wrong ones instead, or exchanging the systems, turns the interval round: a quarter of the work
     same = [(k1, n1, k2, n2, 1), (n1 - k1, n1, n2 - k2, n2, -1), (k2, n2, k1, n1, -1), (n2 - k2, n2, n1 - k1, n1, 1)]
     *first, sign = min(same)
@@ -123,7 +125,7 @@ def ends(method: str, side: str, k1: int, n1: int, k2: int, n2: int) -> tuple[fl
 
 @cache
 def _two_sided(method: str, k1: int, n1: int, k2: int, n2: int) -> tuple[float, float]:
-    return proportion_ends(method, k1, n1, k2, n2, CompareOptions(own=MeasureOptions()))
+    return made(INTERVALS[method].proportions)(k1, n1, k2, n2, CompareOptions(own=MeasureOptions()))
 
 
 # ---- means, tables, curves ------------------------------------------------------------------------------------------------

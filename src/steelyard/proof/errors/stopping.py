@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steelyard.infer.sequential.sequential_cost import expected_items
-from steelyard.infer.sequential.stopping import RULES, StoppingRule, choice, rule_for
+from steelyard.infer.sequential.stopping import StoppingRule, choice, rule_for
 from steelyard.proof.claims import PAGE, Band, BandText, Claim, Point, Setting, declared, words
 from steelyard.proof.trials import Trial, alike
 
@@ -107,8 +107,8 @@ def _outcomes() -> Trial:
     return Trial(
         family=OUTCOMES,
         draw=draw,
-        methods={kind: partial(calls, kind) for kind in RULES},
-        said={(kind, "size"): SIZES[kind] for kind in RULES} | {(kind, "power"): POWERS[kind] for kind in RULES},
+        methods={kind: partial(calls, kind) for kind in SIZES},
+        said={(kind, "size"): said for kind, said in SIZES.items()} | {(kind, "power"): said for kind, said in POWERS.items()},
         settings=(base, {**base, "drop": THETA}),
         more=tuple({**base, "discordance": psi, "drop": drop} for psi in (0.04, 0.2) for drop in (0.0, THETA)),
         default=default_rule(True),
