@@ -77,6 +77,12 @@ def lack(name: str) -> NoReturn:
     pytest.skip(reason(name.partition(".")[0]), allow_module_level=True)
 
 
+def needs_sphinx() -> None:
+    """Skip a test of the site's own code where the extra docs is missing; where everything is required, it fails."""
+    if not ALL_MUST_RUN:
+        pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+
+
 def reason(package: str) -> str:
     return f"needs {package}: pip install 'steelyard[{EXTRA_OF[package]}]'"
 

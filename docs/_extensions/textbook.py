@@ -187,6 +187,7 @@ class Catalogues(Written):
 def catalogues() -> dict[str, dict[str, str]]:
     """Name and sentence of every object of every catalogue."""
     from steelyard.estimate.difference_tests import TESTS
+    from steelyard.estimate.named_intervals import INTERVALS, intervals, intervals_of_differences
     from steelyard.evaluate.scorers.catalogue import SCORERS
     from steelyard.infer.intervals.proportion import METHODS
     from steelyard.infer.sequential.stopping import RULES
@@ -197,9 +198,12 @@ def catalogues() -> dict[str, dict[str, str]]:
     from steelyard.reference.config import TIERS
     from steelyard.render.formats import FORMATS as WRITTEN
 
+    shares = {name: (inspect.getdoc(method) or "").split("\n\n")[0] for name, method in METHODS.items()}
+    differences = intervals_of_differences()
     return {
         "Metrics": {metric.shown: f"{metric.says}." for metric in CATALOGUE.values()},
-        "Intervals of a proportion": {name: (inspect.getdoc(method) or "").split("\n\n")[0] for name, method in METHODS.items()},
+        "Intervals of one system": {name: shares[name] if name in shares else f"{INTERVALS[name].says}." for name in intervals()},
+        "Intervals of a difference": {name: f"{INTERVALS[name].says}." for names in differences.values() for name in names},
         "Tests of a difference": {name: f"{test.says}." for name, test in TESTS.items()},
         "Columns": {name: _role(role) for name, role in ROLES.items()},
         "Formats": {name: (inspect.getdoc(form.write) or "").split("\n\n")[0] for name, form in WRITTEN.items()},

@@ -8,12 +8,14 @@ from types import ModuleType
 
 import pytest
 
+from stand_ins import needs_sphinx
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
 def textbook() -> ModuleType:
-    pytest.importorskip("sphinx", reason="the extra docs")
+    needs_sphinx()
     sys.path.insert(0, str(DOCS / "_extensions"))
     try:
         import textbook as module

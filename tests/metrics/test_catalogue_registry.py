@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import pytest
 from click.testing import CliRunner
 
 import steelyard as sy
+from stand_ins import needs_sphinx
 from steelyard.cli.completion import NAMES
 from steelyard.cli.main import steelyard
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LABELS, LabelMetric
+from steelyard.metrics.ranking import AUC
+from steelyard.metrics.repeats import PASS_HAT, pass_hat_k
 from steelyard.metrics.sums import QUOTIENT, SumsMetric, one_number
 from steelyard.metrics.table import Ratio
 
@@ -141,15 +145,72 @@ def test_the_command_and_its_json_know_it(case: dict[str, Any]) -> None:
 
 def test_the_shell_completes_it_and_the_page_of_names_has_it(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     metric = case["metric"]
-    offered = dict(NAMES["--metric"]("measure"))
-    assert offered[metric.name] == metric.says
-    assert (f"macro_{metric.name}" in offered) == (metric is MISSED)
-    assert f" {metric.name}" in " ".join(CliRunner().invoke(steelyard, ["measure", "--help"]).stdout.split()), "help of --metric lists it"
-    pytest.importorskip("sphinx", reason="needs sphinx: pip install 'steelyard[docs]'")
+    is_listed(metric, monkeypatch)
+    assert (f"macro_{metric.name}" in dict(NAMES["--metric"]("measure"))) == (metric is MISSED)
+
+
+def is_listed(metric: Metric, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the shell, by the help of --metric and on the page of names."""
+    assert dict(NAMES["--metric"]("measure"))[metric.shown] == metric.says
+    assert f" {metric.shown}" in " ".join(CliRunner().invoke(steelyard, ["measure", "--help"]).stdout.split())
+    needs_sphinx()
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
     import textbook
 
-    assert textbook.catalogues()["Metrics"][metric.name] == f"{metric.says}."
+    assert textbook.catalogues()["Metrics"][metric.shown] == f"{metric.says}."
+
+
+def rows_by_command(file: str, *words: str) -> list[dict[str, Any]]:
+    answer = CliRunner().invoke(steelyard, ["measure", file, *words, "--format", "json"], catch_exceptions=False)
+    found: list[dict[str, Any]] = json.loads(answer.stdout)["metrics"]
+    return found
+
+
+def test_a_metric_of_an_order_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no two scores are equal it is the AUC, and has its variance; where they are, it has lost."""
+
+    def strictly(positives: Any, negatives: Any) -> Any:
+        below = np.cumsum(negatives) - negatives
+        return (positives * below).sum() / (positives.sum() * negatives.sum())
+
+    strict = replace(AUC, base="strict_auc", aliases=(), says="chance that a positive scores higher", of_counts=strictly, comparable=False)
+    monkeypatch.setitem(CATALOGUE, strict.base, strict)
+    monkeypatch.chdir(tmp_path)
+    truth, scores = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.2, 0.5, 0.4, 0.3, 0.5, 0.7, 0.8]
+    lines = [f"{i},{t},{p}" for i, (t, p) in enumerate(zip(truth, scores, strict=True))]
+    Path("a.csv").write_text("\n".join(["id,truth,probability", *lines]) + "\n", encoding="utf-8")
+    (row,) = rows_by_command("a.csv", "--metric", "strict_auc", "--positive", "1")
+    assert (row["metric"], row["estimate"], row["interval"]["method"]) == ("strict_auc", 13 / 16, "delong-wilson")
+    assert sy.measure("a.csv", metric="auc", positive=1).row.estimate == 13.5 / 16
+    for way in ({}, {"design": "unpaired"}):
+        with pytest.raises(sy.UsageError, match="strict_auc"):  # it says that it cannot be compared
+            sy.compare("a.csv", "a.csv", metric="strict_auc", positive=1, **way)
+    is_listed(strict, monkeypatch)
+
+
+def test_a_metric_of_repeats_is_one_object(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The chance that k tries all fail, which a lower number is better of; its number comes with its name."""
+    failing = replace(
+        PASS_HAT,
+        base="fail@",
+        example="fail@5",
+        says="chance that all of k tries fail, as in fail@5",
+        higher_is_better=False,
+        of_tries=lambda right, tries, k: pass_hat_k(tries - right, tries, k),
+    )
+    monkeypatch.setitem(CATALOGUE, failing.base, failing)
+    monkeypatch.chdir(tmp_path)
+    for name, right in (("a", 3), ("b", 1)):
+        lines = [f"{i},{k},{int(k < right + i % 2)}" for i in range(30) for k in range(4)]
+        Path(f"{name}.csv").write_text("\n".join(["id,repeat,score", *lines]) + "\n", encoding="utf-8")
+    (row,) = rows_by_command("b.csv", "--metric", "fail@2")  # 3 and 2 of 4 fail: 3 / 6 and 1 / 6 of the pairs
+    assert (row["metric"], row["estimate"], row["higher_is_better"]) == ("fail@2", pytest.approx((3 / 6 + 1 / 6) / 2), False)
+    found = sy.compare("a.csv", "b.csv", metric="fail@2")
+    assert found.difference.estimate == pytest.approx(1 / 3)
+    assert "worse" in found.conclusion
+    sy.record("a.csv", task="t", model="m", metric="fail@2")
+    assert [sy.check(run, task="t", model="m").verdict for run in ("a.csv", "b.csv")] == ["pass", "regression"]
+    is_listed(failing, monkeypatch)
 
 
 def test_averages_and_aliases_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
