@@ -63,3 +63,8 @@ def test_functions_with_another_name_as_a_command_exist() -> None:
         for word in words.split():
             found = found.get_command(click.Context(found), word)
         assert not parameter or parameter in {param.name for param in found.params}
+
+
+def test_data_that_python_makes_is_the_option_that_stands_for_it() -> None:
+    compare: Any = steelyard.get_command(click.Context(steelyard), "compare")
+    assert in_flags("JointCounts.flips(...) remembers the pairs", compare) == "--flips B,L,G,N remembers the pairs"

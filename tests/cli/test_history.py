@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import steelyard as sy
 from steelyard.cli.main import main, steelyard
-from steelyard.errors import SourceError
+from steelyard.errors import SourceError, UsageError
 from steelyard.history.store import History, open_history
 from steelyard.version import __version__
 
@@ -183,7 +183,6 @@ def test_a_history_that_fails_on_the_way_says_how_many_runs_it_has(
         ("sqlite:///digits_logistic.csv", "a file of another kind"),
         ("sqlite:///references", "a directory or a device"),
         ("postgresql://ada:hunter2@127.0.0.1:1/team", "refused"),
-        ("mysql://ada:hunter2@db/x", "sqlite:///FILE or postgresql://HOST/DATABASE"),
     ],
 )
 def test_a_history_that_fails_costs_no_verdict(url: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +193,22 @@ def test_a_history_that_fails_costs_no_verdict(url: str, said: str, capfd: pytes
         assert err.startswith("warning: the run was not stored in the history: ")
         assert said in err
         assert "hunter2" not in err + out
+
+
+@pytest.mark.parametrize("url", ["mysql://ada:hunter2@db/x", "zz", "sqlite:///a.db?cache=shared"])
+def test_what_is_no_address_is_refused_before_the_work(url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert code([*WORSE, "--history", url]) == 3
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "history" in err
+    assert "hunter2" not in err
+    with pytest.raises(UsageError, match="history"):
+        sy.check("nothing.csv", task="t", model="m", history=url)
+
+
+def test_what_is_no_result_is_not_kept() -> None:
+    with pytest.raises(UsageError, match="Only results can be kept, not an int"):
+        sy.keep_run(3)
 
 
 def test_even_an_unforeseen_fault_costs_no_verdict(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

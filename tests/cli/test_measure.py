@@ -736,3 +736,17 @@ def test_demo_shows_commands_that_work_as_printed_for_counts(steelyard: Command)
     for _, words in STEPS:
         if not any(word.endswith(".csv") for word in words):
             assert steelyard(*words).code == 0
+
+
+def test_an_ending_that_asks_for_no_format_is_refused(steelyard: Command, tmp_path: Path) -> None:
+    there = tmp_path / "x.xyz"
+    answer = steelyard("measure", "--counts", "8/10", "-o", str(there))
+    assert answer.code == 3
+    assert "x.xyz' has an ending that asks for no format" in answer.err
+    assert not there.exists()
+    assert steelyard("measure", "--counts", "8/10", "-o", str(there), "--format", "json").code == 0
+
+
+def test_a_metric_named_twice_is_measured_once(steelyard: Command) -> None:
+    once = steelyard("measure", "--counts", "8/10", "--metric", "accuracy")
+    assert steelyard("measure", "--counts", "8/10", "--metric", "accuracy", "--metric", "accuracy").out == once.out

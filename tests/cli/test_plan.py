@@ -300,7 +300,7 @@ def test_a_question_that_is_none(desk: Desk) -> None:
 # ---- what is refused ---------------------------------------------------------------------------------------------------------
 
 REFUSED: list[tuple[str, tuple[str, ...]]] = [
-    ("detect", ("A plan needs n or theta.", "--theta 3")),
+    ("detect", ("A plan needs --n or --theta.", "--theta 3")),
     ("detect --theta 3", ("--sigma", "--discordance", "--pilot")),
     ("detect --sigma wide --theta 3", ("--sigma", "wide")),
     ("detect --sigma 50 --n 3.5", ("--n",)),

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, LOGS, SUITE_TIERS, Given, refuse_given, verb_command
-from steelyard.cli.history import about_run, configured, keep_in_history, refuse_nowhere
+from steelyard.cli.history import about_run, configured, keep_in_history, refuse_unkept
 from steelyard.errors import UsageError
 from steelyard.options.check import OPTIONS
 
@@ -30,8 +30,7 @@ def check(source: str | None, given: Given) -> None:
       steelyard check drafts.csv --task drafts --model llama-3.1-8b --ratio accepted/drafted
       steelyard check --suite suite.toml --format markdown
     """
-    if given["keep_answers"]:
-        refuse_nowhere(given)
+    refuse_unkept(given)
     facts: dict[str, Any] | None
     if given["suite"] is not None:
         result, facts = _suite(given)

@@ -123,6 +123,7 @@ class Command(click.Command):
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
 
 
+MADE_BY = {"JointCounts.flips(...)": "flips", "Counts.of(...)": "counts"}  # data that Python makes and an option stands for
 NEGATED = {"items": "no_items", "higher_is_better": "lower_is_better"}  # a switch that is on in Python, and the flag that turns it off
 # name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text. A full stop is no WORD.
 _PARAMETER = late_pattern(
@@ -143,8 +144,6 @@ def in_flags(sentence: str, command: click.Command) -> str:
     """
     if "sy." in sentence and (context := click.get_current_context(silent=True)) is not None:
         sentence = calls_as_typed(sentence, context.find_root().command)
-    if "=" not in sentence and not _REFUSED.match(sentence):
-        return sentence
     known = {param.name: param for param in command.params if isinstance(param, click.Option)}
 
     def flag(found: re.Match[str]) -> str:
@@ -158,6 +157,11 @@ def in_flags(sentence: str, command: click.Command) -> str:
         param = known.get(found[2])
         return found[0] if param is None else f"{found[1]}{_as_typed(param, '')}"
 
+    for made, name in MADE_BY.items():
+        if made in sentence and name in known:
+            sentence = sentence.replace(made, f"{max(known[name].opts, key=len)} {known[name].metavar}")
+    if "=" not in sentence and not _REFUSED.match(sentence):
+        return sentence
     return _PARAMETER.sub(flag, _REFUSED.sub(refused, sentence))
 
 
@@ -830,7 +834,16 @@ def answer(
     from steelyard.atomic import write_text
     from steelyard.render.formats import format_of_ending
 
-    formats = [format_ or format_of_ending(place.suffix) or "text" for place in places]
+    formats = []
+    for place in places:
+        wanted = format_ or format_of_ending(place.suffix)
+        if wanted is None:
+            raise UsageError(
+                f"{str(place)!r} has an ending that asks for no format; give --format, or write to {place.stem}.txt, .json, .md or .html.",
+                got=f"the ending {place.suffix}",
+                need="an ending that asks for a format",
+            )
+        formats.append(wanted)
     texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
         write_text(place, text)

@@ -129,9 +129,13 @@ def keep_in_history(result: Any, given: Given, **facts: Any) -> None:
         click.echo(f"warning: {one_line(in_flags(warning, given.context.command))}", err=True)
 
 
-def refuse_nowhere(given: Given) -> None:
-    """Answers are kept in a history, named or configured; without one there is nowhere to keep them."""
-    if not configured(given["config"]):
+def refuse_unkept(given: Given) -> None:
+    """Before the work: an address that is none, and answers to be kept without a history, named or configured."""
+    if given["history"] is not None:
+        from steelyard.estimate.past_runs import refuse_history
+
+        refuse_history(given["history"])
+    if given["keep_answers"] and not configured(given["config"]):
         refuse_nowhere_to_keep(given["history"])
 
 

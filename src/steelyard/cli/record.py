@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from steelyard.cli.command import INPUT, LOGS, Given, verb_command
-from steelyard.cli.history import about_run, keep_in_history, refuse_nowhere
+from steelyard.cli.history import about_run, keep_in_history, refuse_unkept
 from steelyard.options.record import OPTIONS
 
 
@@ -28,8 +28,7 @@ def record(sources: tuple[str, ...], given: Given) -> None:
     """
     from steelyard.questions.record.record import record as ask
 
-    if given["keep_answers"]:
-        refuse_nowhere(given)
+    refuse_unkept(given)
     result = ask(*sources, **given.keywords())
     given.answer(result)
     keep_in_history(result, given, sources=sources, **about_run(given))

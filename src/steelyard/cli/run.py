@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from steelyard.cli.command import INPUT, SCORERS, SUITE_TIERS, Given, refuse_given, verb_command
-from steelyard.cli.history import keep_in_history, refuse_nowhere
+from steelyard.cli.history import keep_in_history, refuse_unkept
 from steelyard.errors import UsageError
 from steelyard.options.run import OPTIONS, refuse_answers_without_rows
 
@@ -41,10 +41,9 @@ def run(task: str | None, given: Given) -> None:
         --model openai:m --name new --base-url http://b:8000/v1
     """
     suite = given["suite"] is not None
-    if given["keep_answers"]:
-        refuse_nowhere(given)
-        if not suite and not given["dry_run"]:
-            refuse_answers_without_rows(given["output"])
+    refuse_unkept(given)
+    if given["keep_answers"] and not suite and not given["dry_run"]:
+        refuse_answers_without_rows(given["output"])
     if not suite:
         from steelyard.cli.check import refuse_night
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from steelyard.errors import UsageError
 from steelyard.history.address import OFF, parse_address
 from steelyard.history.store import History, open_history
+from steelyard.options.option import refuse_nowhere_to_keep
 from steelyard.reference.config import Config, find_config
 
 HINT = "name one with history='sqlite:///runs.db', or write history = \"sqlite:///runs.db\" into steelyard.toml"
@@ -20,6 +21,14 @@ def history_place(history: str | None, config: Config) -> tuple[str, Path | None
     if config.history is None or config.history.lower() == OFF:
         return None
     return config.history, (config.path or Path.cwd()).absolute().parent
+
+
+def refuse_history(history: str | None, *, keep_answers: bool = False) -> None:
+    """What is no address of a history is refused before the work, and so are answers to be kept where nothing is kept."""
+    if keep_answers:
+        refuse_nowhere_to_keep(history)
+    if history is not None and history.strip().lower() != OFF:
+        parse_address(history)
 
 
 def history_is_new(place: tuple[str, Path | None]) -> bool:

@@ -832,10 +832,9 @@ def exactly_one(given: dict[str, Any], what: str, hint: str = "") -> str:
     """The one name that was given, or an error that lists what there is."""
     there = [name for name, value in given.items() if value is not None]
     if len(there) != 1:
-        got = " and ".join(there) if there else "none of them"
-        raise UsageError(
-            f"Say {what} with exactly one of {', '.join(given)}; got {got}.", got=got, need=f"exactly one of {', '.join(given)}", hint=hint
-        )
+        got = " and ".join(f"{name}=" for name in there) or "none of them"
+        need = f"exactly one of {', '.join(f'{name}=' for name in given)}"
+        raise UsageError(f"Say {what} with {need}; got {got}.", got=got, need=need, hint=hint)
     return there[0]
 
 

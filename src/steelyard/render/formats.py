@@ -139,7 +139,7 @@ class OutputFormat:
 
 
 FORMATS: dict[str, OutputFormat] = {
-    "text": OutputFormat(write=result_text),
+    "text": OutputFormat(write=result_text, endings=("", ".txt", ".text", ".log")),
     "json": OutputFormat(write=result_json, endings=(".json",)),
     "markdown": OutputFormat(write=result_markdown, endings=(".md", ".markdown")),
     "html": OutputFormat(write=result_html, endings=(".html", ".htm")),
@@ -162,6 +162,6 @@ def format_of_ending(ending: str) -> str | None:
     """The format that the ending of a file asks for.
 
     >>> format_of_ending(".MD"), format_of_ending(".txt")
-    ('markdown', None)
+    ('markdown', 'text')
     """
     return next((name for name, each in FORMATS.items() if ending.lower() in each.endings), None)

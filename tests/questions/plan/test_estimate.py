@@ -179,8 +179,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "No amount of data can show that error is below 0.1 when 0.2 is expected.",
     ),
     "unknown value": ({"threshold": 0.9}, "To show that accuracy is above 0.9, the plan needs an expected value."),
-    "both goals": ({"expected": 0.9, "width": 0.1, "threshold": 0.8}, "got width and threshold"),
-    "no goal": ({"expected": 0.9}, "A plan needs exactly one of width, half_width and threshold; got none."),
+    "both goals": ({"expected": 0.9, "width": 0.1, "threshold": 0.8}, "got width= and threshold="),
+    "no goal": ({"expected": 0.9}, "A plan needs exactly one of width=, half_width= and threshold=; got none."),
     "precision alone": (
         {"metric": "f1", "precision": 0.8, "width": 0.1},
         "precision alone does not give the f1; recall is needed as well.",

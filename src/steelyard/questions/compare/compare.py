@@ -413,8 +413,8 @@ def compare_tallies(
         raise UsageError(
             "Cannot pair two separate tables of counts.",
             got="two tables",
-            need="JointCounts, which remember the pairs",
-            hint="use JointCounts, which remember the pairs: JointCounts.flips(...)",
+            need="a table that remembers the pairs",
+            hint="JointCounts.flips(...) remembers the pairs",
         )
     metric = metric or usual({"truth", "prediction"})[0]
     found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked, warnings)

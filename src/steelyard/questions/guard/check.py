@@ -20,7 +20,7 @@ from steelyard.estimate.guard.rule import (
 from steelyard.estimate.guard.slice_request import refuse_slices, settle_slices
 from steelyard.estimate.guard.verdict import Guarded, concluded
 from steelyard.options.check import IN_PYTHON
-from steelyard.options.option import documented, number, refuse_nowhere_to_keep, seed_of, whole
+from steelyard.options.option import documented, number, seed_of, whole
 from steelyard.reference.lookup import load, locate, matched
 from steelyard.reference.run_notes import RunNotes, notes_of
 from steelyard.results.base import Warnings
@@ -87,8 +87,10 @@ def check(
     >>> found.verdict, found.difference.estimate, found.flips["baseline_only"]
     ('regression', -0.09, 18)
     """
-    if keep_answers:
-        refuse_nowhere_to_keep(history)
+    if history is not None or keep_answers:
+        from steelyard.estimate.past_runs import refuse_history
+
+        refuse_history(history, keep_answers=keep_answers)
     asked = {"metric": metric, "scale": scale, "alpha": alpha, "beta": beta, "sigma": sigma, "theta": theta, "margin": margin}
     asked["recovery"] = recovery
     options = {**asked, "num_samples": num_samples, "target": target, "positive": positive, "higher_is_better": higher_is_better}

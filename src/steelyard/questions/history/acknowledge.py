@@ -47,10 +47,10 @@ def acknowledge(
     """
     if accept == fixed:
         raise UsageError(
-            "Say whether the regression is accepted or fixed.",
+            "Say whether the regression is accepted or fixed, one of the two.",
             got="both" if accept else "neither",
             need="one of accept and fixed",
-            hint="accept: it is intended; fixed: its cause is gone",
+            hint="accept=True if it is intended, fixed=True if its cause is gone",
         )
     if reason is None or not reason.strip():
         raise UsageError("An acknowledgement needs a reason.", got="no reason", need="a sentence", hint="reason=...")

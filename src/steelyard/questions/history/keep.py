@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from steelyard.errors import UsageError, with_article
 from steelyard.estimate.past.keeping import add_runs
 from steelyard.estimate.past.kept_run import as_kept, own_facts
 from steelyard.history.store import open_history
@@ -14,7 +15,10 @@ from steelyard.options.history import KEEP
 from steelyard.options.option import documented
 from steelyard.reference.changes import who
 from steelyard.reference.config import Config
+from steelyard.results.evaluation import Evaluation
 from steelyard.results.history import PastRun
+from steelyard.results.measurement import Measurement
+from steelyard.results.verdict import Recorded, Suite, Verdict
 
 
 @documented(
@@ -54,6 +58,13 @@ def keep_run(
     >>> len(added), sentences
     (1, [])
     """
+    if not isinstance(result, Verdict | Suite | Recorded | Evaluation | Measurement):
+        raise UsageError(
+            f"Only results can be kept, not {with_article(type(result).__name__)}.",
+            got=with_article(type(result).__name__),
+            need="a Verdict, Suite, Recorded, Evaluation or Measurement",
+            hint="sy.keep_run(sy.check(run, task='t', model='m'))",
+        )
     return add_runs(
         result,
         history=history,

@@ -74,7 +74,7 @@ def measure(
         higher_is_better=higher_is_better,
     )
     slices = slice_names(by)
-    metrics = None if metric is None else [parse(name) for name in ([metric] if isinstance(metric, str) else metric)]
+    metrics = None if metric is None else [*dict.fromkeys(parse(name) for name in ([metric] if isinstance(metric, str) else metric))]
     if metrics == []:
         raise UsageError("No metric to measure: the list is empty.", got="an empty list of metrics", need="at least one name")
     if higher_is_better is not None and metrics is not None:

@@ -310,7 +310,7 @@ def _share(theta: Any, reference: Any, expected: Any) -> tuple[float | None, flo
         raise UsageError("cannot use theta", got=repr(theta), need="a share above 0", hint="theta='1%' is 1% of the reference")
     if reference is None and expected is None:
         raise UsageError(
-            f"theta {theta} is a share of the reference, whose score is not known.",
+            f"theta={theta} is a share of the reference, whose score is not known.",
             got=f"theta {theta} without a reference",
             need="reference=, in the unit of the scores",
             hint="reference=0.8",
@@ -327,19 +327,19 @@ def _settle(n: Any, theta: Any, alpha: Any, beta: Any, power: Any, alternative: 
     if power is not None:
         if beta is not None:
             raise UsageError(
-                f"Give beta or power, not both (beta = 1 - power); got beta {beta!r} and power {power!r}.",
+                f"Give beta= or power=, not both, since beta is 1 - power; got beta={beta!r} and power={power!r}.",
                 got=f"beta {beta!r}, power {power!r}",
                 need="one of them: beta = 1 - power",
             )
         found_power = probability("power", power)
         if found_power < 0.5:
-            raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint=f"power {LIMITS['power'].hint}")
+            raise UsageError("cannot use power", got=f"{found_power:g}", need="at least 0.5", hint=LIMITS["power"].hint)
         beta = 1 - found_power
     if n is None and theta is None:
-        raise UsageError("A plan needs n or theta.", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
+        raise UsageError("A plan needs n= or theta=.", got="neither n nor theta", need="one of them", hint="theta=3 or n=4096")
     if None not in (n, theta, alpha, beta):
         raise UsageError(
-            "Nothing to solve for: n, theta, alpha and beta are all given.",
+            "Nothing to solve for: n=, theta=, alpha= and beta= are all given.",
             got="n, theta, alpha and beta",
             need="one of them to be left out",
             hint="leave one of them out",

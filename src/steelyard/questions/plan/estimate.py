@@ -229,7 +229,7 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
     given = {name: value for name, value in (("width", width), ("half_width", half_width), ("threshold", threshold)) if value is not None}
     if len(given) != 1:
         raise UsageError(
-            f"A plan needs exactly one of width, half_width and threshold; got {' and '.join(given) if given else 'none'}.",
+            f"A plan needs exactly one of width=, half_width= and threshold=; got {' and '.join(f'{name}=' for name in given) or 'none'}.",
             got=" and ".join(given) if given else "no goal",
             need="exactly one of width, half_width, threshold",
             hint="width=0.1 for an interval at most 0.1 wide, threshold=0.9 to show that it is above 0.9",

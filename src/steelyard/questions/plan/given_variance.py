@@ -75,7 +75,7 @@ def _design_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
         more["n_reference"] = whole("n_reference", options["n_reference"])
     if options["ratio"] is not None:
         if options["n_reference"] is not None:
-            raise UsageError("Give ratio or n_reference, not both.", got="ratio and n_reference", need="one of them")
+            raise UsageError("Give ratio= or n_reference=, not both.", got="ratio and n_reference", need="one of them")
         more["ratio"] = number("ratio", options["ratio"], above=0, below=MOST)
     if options["repeats"] is not None:
         more["answers"] = tuple(whole("repeats", k) for k in _pair(options["repeats"], "repeats"))
@@ -117,7 +117,7 @@ def _design_effect(options: Mapping[str, Any]) -> float:
         return number("design_effect", effect, above=0, hint="1 for independent items; 1 + (m - 1) x icc for groups of m")
     if (icc is None) != (size is None):
         raise UsageError(
-            f"{'icc' if size is None else 'group_size'} alone is not enough for groups; give both icc and group_size.",
+            f"{'icc=' if size is None else 'group_size='} alone is not enough for groups; give both icc= and group_size=.",
             got="icc" if size is None else "group_size",
             need="both icc and group_size",
         )

@@ -33,7 +33,7 @@ from steelyard.items import Items
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import find
 from steelyard.options.measure import MeasureOptions, settle
-from steelyard.options.option import documented, refuse_nowhere_to_keep
+from steelyard.options.option import documented
 from steelyard.options.record import OPTIONS
 from steelyard.questions.record.entry import (
     EntryRequest,
@@ -193,8 +193,10 @@ def record(
     >>> found.value, found.n, found.runs
     (0.9, 200, 2)
     """
-    if keep_answers:
-        refuse_nowhere_to_keep(history)
+    if history is not None or keep_answers:
+        from steelyard.estimate.past_runs import refuse_history
+
+        refuse_history(history, keep_answers=keep_answers)
     read_from: dict[str, Any] = {"sources": sources, "columns": columns, "protocol": protocol, "config": config, "directory": directory}
     read_from |= {"missing": missing, "range": range}
     if not sources:

@@ -17,7 +17,7 @@ from steelyard.evaluate.asking.journal import begun_as
 from steelyard.evaluate.asking.summary import PER, Progress, jsonable
 from steelyard.evaluate.scorers.judge import Judge
 from steelyard.evaluate.task.cases import value_text
-from steelyard.options.option import documented, keyword_defaults, refuse_nowhere_to_keep, whole
+from steelyard.options.option import documented, keyword_defaults, whole
 from steelyard.options.run import (
     DRY_RUN,
     EVERY,
@@ -217,8 +217,10 @@ def dry_run(task: Any, *models: Any, **options: Any) -> DryRun:
 
 def _answered(task: Any, models: Sequence[Any], given: Mapping[str, Any], asking: Mapping[str, Any], *, dry_run: bool) -> Any:
     """What a run came to, or would come to. given: every keyword of `run`, asking: what it says about the models."""
-    if given["keep_answers"]:
-        refuse_nowhere_to_keep(given["history"])
+    if given["history"] is not None or given["keep_answers"]:
+        from steelyard.estimate.past_runs import refuse_history
+
+        refuse_history(given["history"], keep_answers=given["keep_answers"])
         if not dry_run:
             refuse_answers_without_rows(given["output"])
     if not models:
@@ -427,6 +429,14 @@ def _watch(options: RunOptions, baseline: Baseline | None, prepared: Prepared) -
             got=f"scores of {prepared.scorer.name} without a known range",
             need="their ends",
             hint="range = [0, 1] in the task",
+        )
+    low, high = prepared.span
+    if options.width >= high - low:
+        raise UsageError(
+            f"The width must be below the range of {prepared.task.metric}, which is {low:g} to {high:g}; it is {options.width:g}.",
+            got=f"{options.width:g}",
+            need=f"a width below {high - low:g}",
+            hint=f"until='width={0.04 * (high - low):g}'",
         )
     return UntilNarrow(options.width, options.every, prepared.span, 1 - LEVEL)
 
