@@ -142,6 +142,7 @@ class VerdictDetails(ComparisonDetails):
     n_reference: int | None = NOT_SET
     threshold_note: str | None = None
     paired_would_find: float | None = NOT_SET
+    items_on_record: bool | None = None  # outcomes that a bare value could not be paired with
     z: float | None = None  # of the items' differences, worse is positive: what a suite pools
     reference_z: tuple[float, ...] | None = None  # of the second, third, ... recorded run against those before it
 

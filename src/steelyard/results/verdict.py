@@ -202,8 +202,9 @@ class PooledSuite(ResultPart):
 
     `verdict` is pass, regression, or unconfirmed: only the pooled test rejects, and noise that a whole run shares (`phi`) could explain
     that. phi is known if it rests on earlier runs, each checked against those before it: `phi_recorded` on record from the second on, and
-    `phi_history` healthy ones in the history. `p_value` is that of the suite, `named` are the tasks that are worse, and at least
-    `at_least` are, if tasks vary independently. `mean_change` weighs every task by its precision; up is good.
+    `phi_history` healthy ones in the history. `p_value` is that of the suite, of the tasks that are not waived; `p_pooled` and `at_least`
+    count all `m`, `waived` ones included. `named` are the tasks that are worse, and at least `at_least` are, if tasks vary
+    independently. `mean_change` weighs every task by its precision; up is good.
     """
 
     verdict: str
@@ -211,6 +212,7 @@ class PooledSuite(ResultPart):
     p_pooled: float | None = None
     z: float | None = None
     m: int
+    waived: int = 0
     share: float
     phi: float
     phi_known: bool

@@ -521,3 +521,23 @@ def test_needed_items_would_have_decided() -> None:
 def test_the_report_says_what_a_paired_reference_would_have_bought() -> None:
     verdict = checked("gsm8k", L31, 74.0)
     assert verdict.details["paired_would_find"] < verdict.mde
+
+
+def test_a_page_does_not_ask_to_record_the_items_that_are_on_record(tmp_path: Path) -> None:
+    items = [{"id": i, "score": float(i % 10 > 0)} for i in range(400)]
+    place = {"task": "t", "model": "m", "directory": tmp_path}
+    sy.record(items, **place)
+    verdict = sy.check(value=0.77, **place)
+    assert verdict.details["items_on_record"] is True
+    page = " ".join(str(verdict).split())
+    assert "if you check the run itself" in page
+    assert "if the reference kept item outcomes" not in page
+
+
+def test_only_a_run_that_is_not_better_could_have_missed_a_drop(tmp_path: Path) -> None:
+    place = {"task": "t", "model": "m", "directory": tmp_path}
+    sy.record([{"id": i, "score": float(i % 10 > 0)} for i in range(400)], **place)
+    better, equal = (sy.check(value=value, **place) for value in (0.99, 0.9))
+    assert better.verdict == equal.verdict == "pass"
+    assert "could have been missed" not in str(better)
+    assert "could have been missed" in str(equal)

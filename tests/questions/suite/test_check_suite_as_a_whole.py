@@ -84,8 +84,9 @@ def test_a_little_lost_everywhere_is_said_but_not_confirmed_by_one_recorded_run(
     assert any("all 8 tasks together are worse (p = 0.0014)" in warning for warning in found.warnings)
     text = " ".join(str(found).split())
     assert "pooled: p = 0.0004 over 8 tasks" in text
-    assert "most suspicious: t0 m" in text
-    assert "named: none" in text
+    assert "at least 4 of 8 tasks are worse if tasks vary independently, but no single one is significant after correction" in text
+    assert "the lowest p is that of t0 m" in text
+    assert "run-to-run variation is not estimated, so this is not confirmed" in text
 
 
 def test_with_theta_an_unconfirmed_suite_is_inconclusive() -> None:
@@ -113,8 +114,8 @@ def test_with_several_recorded_runs_it_is_a_regression_and_nobody_is_named() -> 
     assert (found.pooled.phi_known, found.pooled.named) == (True, ())
     assert (found.pooled.verdict, found.verdict, found.exit_code) == ("regression", "regression", 1)
     assert {row["counts_as"] for row in found.rows} <= {"pass", "unconfirmed"}
-    assert "no single task can be named" in found.conclusion
-    assert "is not known" not in str(found)
+    assert "no single one is significant" in found.conclusion
+    assert "is not estimated" not in str(found)
 
 
 def test_a_healthy_run_of_recorded_tasks_passes() -> None:
@@ -147,6 +148,10 @@ def test_a_waived_task_is_inside_and_never_named_and_an_advisory_one_is_outside(
     assert found.pooled is not None
     assert (found.verdict, found.pooled.m, found.pooled.named) == ("pass", 3, ())
     assert found.rows[0]["counts_as"] == "waived"
+    text = " ".join(str(found).split())
+    assert found.pooled.waived == 1
+    assert "over 3 tasks, 1 of them waived (share 0.3 of alpha); p = 1 for the others, which decide" in text
+    assert "worse" not in text.partition("pooled:")[2].partition("3 guards")[0]  # a pass does not say that a task is worse
     sy_home = Path("references")
     for file in sy_home.rglob("*"):
         if file.is_file():

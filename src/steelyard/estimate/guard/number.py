@@ -149,7 +149,7 @@ def _ratio(value: float, reference: float, of_value: float, of_reference: float,
     ends = separate_ratio(value, reference, of_value, of_reference, reach)
     if ends is None:
         raise DataError(
-            f"A share of the reference cannot be judged: {reference:g} is not clear of 0 by its own noise.",
+            f"A share of the reference cannot be judged: the reference {reference:g} is not significantly different from 0.",
             got=f"a reference of {reference:g} with a standard error of {math.sqrt(of_reference):.3g}",
             need="a reference clear of 0",
             hint="more items, or margin and theta in the scale of the scores",
@@ -222,7 +222,12 @@ def _separate_samples(
         else None,
         claim="p and bounds are for new items of this kind; run and reference are treated as independent samples",
         ratio=ratio,
-        details=VerdictDetails(n_reference=n_ref, standard_error=error, paired_would_find=_paired_mde(n_new, rule)),
+        details=VerdictDetails(
+            n_reference=n_ref,
+            standard_error=error,
+            paired_would_find=_paired_mde(n_new, rule),
+            items_on_record=True if guarded.entry.items is not None else None,
+        ),
     )
 
 

@@ -118,6 +118,7 @@ def pooled_suite(found: SuiteJudgement, verdicts: Sequence[Verdict], *, rest: fl
         p_pooled=found.pooled_p,
         z=found.pooled_z,
         m=found.m,
+        waived=found.waived,
         share=found.share,
         phi=found.phi,
         phi_known=found.phi_known,

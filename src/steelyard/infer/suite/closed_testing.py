@@ -47,6 +47,7 @@ class SuiteJudgement:
     phi_known: bool
     phi_runs: int  # earlier runs that phi was learned from
     m: int
+    waived: int  # of the m
     alpha: float
     adjusted: tuple[float | None, ...]
     named: tuple[int, ...]
@@ -105,6 +106,7 @@ def judge_tasks(
         phi_known=df is not None,
         phi_runs=len(earlier or ()),
         m=len(family),
+        waived=int((~counted).sum()),
         alpha=alpha,
         adjusted=tuple(None if task.advisory else own.get(i, 1.0) for i, task in enumerate(tasks)),
         named=tuple(i for i in worse if not tasks[i].waived),

@@ -49,7 +49,9 @@ def conclusion_of(outcome: str, rows: Sequence[SuiteRow], whole: PooledSuite | N
     told = f"{len(rows)} guard{'' if len(rows) == 1 else 's'}: {', '.join(parts)}."
     decided = [f"{row.task} {row.model}" for row in rows if row.counts_as == outcome and TIERS[str(row.tier)].fails]
     if outcome == "regression" and not decided and whole is not None:
-        return f"{told} Worse together: at least {max(1, whole.at_least)} of {whole.m} tasks, but no single task can be named."
+        waived = " (waived ones counted)" if whole.waived else ""
+        least = f"at least {max(1, whole.at_least)} of {whole.m} tasks{waived}"
+        return f"{told} Worse together: {least}, but no single one is significant after correction."
     if outcome == "pass" or not decided:
         return told
     shown = ", ".join(decided[:3]) + (f" and {len(decided) - 3} more" if len(decided) > 3 else "")

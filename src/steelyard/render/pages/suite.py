@@ -47,7 +47,7 @@ from steelyard.render.pages.verdict import (
 from steelyard.render.pictures.forest import Bar, Forest, GuideLine
 from steelyard.render.terminal import DIM
 from steelyard.results.stopping import StoppedSuite, StoppedTask
-from steelyard.results.verdict import Suite, SuiteRow, Verdict
+from steelyard.results.verdict import PooledSuite, Suite, SuiteRow, Verdict
 
 ORDER = ("regression", "inconclusive", "changed", "unconfirmed", "waived", "advisory", "pass")  # the worst first
 FIGURES = ("n", "reference", "run", "difference", "p", "adjusted p")
@@ -111,21 +111,32 @@ def pooled_text(s: Suite) -> list[str]:
     found = s.pooled
     if found is None or found.p_pooled is None or found.m < 2:
         return []
-    named = ", ".join(found.named[:NAMED]) + (f" and {len(found.named) - NAMED:,} more" if len(found.named) > NAMED else "")
-    said = f"pooled: p = {p_text(found.p_pooled)} over {found.m:,} tasks (share {found.share:g} of alpha)"
-    if found.at_least:
-        said += f"; at least {found.at_least:,} of {found.m:,} {'is' if found.at_least == 1 else 'are'} worse, if tasks vary independently"
-    said += f"; named: {named or 'none'}"
-    if not found.named and found.suspicious is not None:
-        said += f"; most suspicious: {found.suspicious}"
+    waived = f", {found.waived:,} of them waived" if found.waived else ""
+    parts = [f"pooled: p = {p_text(found.p_pooled)} over {found.m:,} tasks{waived} (share {found.share:g} of alpha)"]
+    if found.waived:
+        parts.append(f"p = {p_text(found.p_value)} for the others, which decide")
+    parts += _worse_tasks(found)
     if found.mean_change is not None:
-        said += f"; mean change {score_text(s.verdicts[0])(found.mean_change)}"
+        parts.append(f"mean change {score_text(s.verdicts[0])(found.mean_change)}")
     if not found.phi_known:
-        said += "; run-to-run variation that tasks share is not known"
+        parts.append("run-to-run variation is not estimated" + (", so this is not confirmed" if found.verdict == "unconfirmed" else ""))
     elif found.phi_history:
-        many = f"{found.phi_history:,} earlier run{'' if found.phi_history == 1 else 's'}"
-        said += f"; run-to-run variation that tasks share is known from {many} in the history"
-    return [said]
+        parts.append(f"run-to-run variation is estimated from {found.phi_history:,} earlier run{'' if found.phi_history == 1 else 's'}")
+    return ["; ".join(parts)]
+
+
+def _worse_tasks(found: PooledSuite) -> list[str]:
+    """How many tasks are worse at least, and which; where the tasks that decide show nothing, only the one with the lowest p."""
+    lowest = [] if found.suspicious is None else [f"the lowest p is that of {found.suspicious}"]
+    if found.verdict == "pass":
+        return lowest
+    number = f"{found.at_least:,} of {found.m:,} tasks {'is' if found.at_least == 1 else 'are'} worse"
+    counted = " (waived ones counted)" if found.waived else ""
+    least = f"at least {number}{counted} if tasks vary independently" if found.at_least else "some task is worse"
+    if not found.named:
+        return [f"{least}, but no single one is significant after correction", *lowest]
+    more = f" and {len(found.named) - NAMED:,} more" if len(found.named) > NAMED else ""
+    return [f"{least}; significant after correction: {', '.join(found.named[:NAMED])}{more}"]
 
 
 def _stopped_text(stopped: StoppedSuite) -> list[str]:
