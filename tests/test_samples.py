@@ -276,6 +276,7 @@ def test_the_history_is_listed_compared_and_searched_for_drift(reading: Path) ->
         lengths = [answer["chart"].pop(name) for name in ("average_run_length", "average_run_length_after")]
         assert 5 < lengths[1] < lengths[0] < 1000
         assert any("left out" in said for said in answer.pop("warnings"))  # in other words than before
+        assert "drift shown over" in answer.pop("conclusion")
     assert differences({key: value for key, value in old.items() if key != "signature"}, new) == []
     ids = [run["id"] for run in answered(*place, "--task", "nights")[0]["runs"]]
     compared, _ = answered(*place, "--compare", ids[-2], ids[0])

@@ -33,7 +33,9 @@ def connect_postgres(settings: Mapping[str, str], what: str, make_error: Callabl
         from psycopg.conninfo import make_conninfo
     except ImportError:
         hint = 'pip install "steelyard[postgres]"'
-        raise SourceError(what, got="no PostgreSQL driver", need="the package psycopg", hint=hint) from None
+        raise SourceError(
+            f"{what}: no PostgreSQL driver is installed.", got="no PostgreSQL driver", need="the package psycopg", hint=hint
+        ) from None
 
     def connected() -> Any:  # by a text, so that nothing in a URL can be an option of the driver, such as autocommit
         return psycopg.connect(make_conninfo("", **{"connect_timeout": "10", **settings}))
@@ -67,14 +69,15 @@ def connect_duckdb(path: str = ":memory:", *, read_only: bool = False) -> Any:
 def check_head(path: str, magic: bytes, offset: int, what: str, need: str) -> None:
     """Refuse what is no database of this kind: an engine would speak of encryption, or make an empty file."""
     if os.path.exists(path) and not os.path.isfile(path):  # opening a pipe would wait for its other end
-        raise SourceError(what, got="a directory or a device", need=need)
+        raise SourceError(f"{what}: it is a directory or a device, not {need}.", got="a directory or a device", need=need)
     try:
         with open(path, "rb") as file:
             head = file.read(offset + len(magic))
     except OSError as error:
-        raise SourceError(what, got=error.strerror or str(error), need=need, hint=f"the path is {path!r}") from None
+        got = error.strerror or str(error)
+        raise SourceError(f"{what}: {got}.", got=got, need=need, hint=f"the path is {path!r}") from None
     if head[offset:] != magic:
-        raise SourceError(what, got="a file of another kind", need=need, hint=f"the path is {path!r}")
+        raise SourceError(f"{what}: it is not {need}.", got="a file of another kind", need=need, hint=f"the path is {path!r}")
 
 
 def guarded(

@@ -8,9 +8,10 @@
 
 A message is one sentence that a colleague would say, then a hint what to do about it. Two ways to write it:
 
-- what could not be done, what was expected and what we got: `UsageError("cannot read the level", need="a number
-  between 0 and 1", got="95", hint="write 0.95")`; the sentence is put together here. Of a parameter that cannot be used it is what
-  that must be: `UsageError("cannot use theta", need="a number above 0", got="-1")`, theta must be a number above 0, not -1;
+- what could not be done, what is there and what was expected: `SourceError("cannot read 'x.db'", got="a directory", need="a SQLite
+  database")`, Cannot read 'x.db': a directory (expected a SQLite database). The sentence is put together here. Of a parameter that
+  cannot be used it is what that must be: `UsageError("cannot use theta", need="a number above 0", got="-1")`, theta must be a number
+  above 0, not -1;
 - a whole sentence, which ends with a full stop and is printed as it stands: `DataError("No items to measure.", got="0 items")`.
 
 Either way `what`, `got`, `need` and `hint` are kept on the exception, for programs.
@@ -39,7 +40,7 @@ class SteelyardError(ValueError):
     """A mistake of input, with advice how to fix it.
 
     >>> print(SteelyardError("cannot use the level", got="95", need="a number between 0 and 1", hint="write 0.95"))
-    Cannot use the level: expected a number between 0 and 1, got 95. Hint: write 0.95
+    Cannot use the level: 95 (expected a number between 0 and 1). Hint: write 0.95
     >>> print(SteelyardError("theta=0.5 must be smaller than the expected accuracy (0.4).", got="0.5", need="less than 0.4"))
     theta=0.5 must be smaller than the expected accuracy (0.4).
     """
@@ -56,7 +57,7 @@ class SteelyardError(ValueError):
             return self.what
         if self.got and self.need and (named := _PARAMETER.fullmatch(self.what)):
             return f"{named[1]} must be {self.need}, not {self.got}."
-        facts = ", ".join(part for part in (self.need and f"expected {self.need}", self.got and f"got {self.got}") if part)
+        facts = f"{self.got} (expected {self.need})" if self.got and self.need else self.got or (self.need and f"expected {self.need}")
         words = f"{self.what}: {facts}" if facts else self.what
         return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "?")) else ".")
 

@@ -136,7 +136,7 @@ ROLES: dict[str, ColumnRole] = {
     "repeat": ColumnRole(
         says="Column that numbers the runs of the same item.", known=("repeat", "run", "run_index", "epoch", "sample", "trial")
     ),
-    "weight": ColumnRole(says="Column of item weights; whole numbers are counts of identical items (`measure` only).", number=True),
+    "weight": ColumnRole(says="Column of item weights.", number=True),
     "model": ColumnRole(says="Column that names the model.", known=("model", "model_name", "system"), of_run=False, flag="--model-column"),
 }
 

@@ -60,7 +60,8 @@ class Lock:
         except Timeout:
             raise self._held_by_another() from None
         except OSError as fault:
-            raise self._refused(fault.strerror or str(fault), "a lock file that can be written, on a filesystem with locks") from fault
+            need = "a lock file that can be written, on a filesystem with locks"
+            raise self._refused(fault.strerror or str(fault), need, f"it needs {need}") from fault
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
         if self._lock is None or not self._lock.is_locked:
@@ -103,14 +104,14 @@ class Lock:
     def _refuse_other_than_lock(self) -> None:
         """An error at once for what is no lock file, and where none can be: filelock would follow it, wait for it or make directories."""
         if not self.path.parent.is_dir():
-            raise self._refused("no such directory", "a directory that exists and can be written to")
+            raise self._refused("its directory does not exist", "a directory that exists and can be written to")
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISREG(os.lstat(self.path).st_mode):
-                got = "something there that is not a lock file: a link, a pipe or a directory"
+                got = "it is not a lock file but a link, a pipe or a directory"
                 raise self._refused(got, "a lock file, or nothing", "look at it, then remove it")
 
     def _refused(self, got: str, need: str, hint: str = "") -> UsageError:
-        return UsageError(f"cannot lock {str(self.path)!r}", got=got, need=need, hint=hint)
+        return UsageError(f"Cannot lock {str(self.path)!r}: {got}.", got=got, need=need, hint=hint)
 
     def _held_by_another(self) -> LockHeldError:
         pid, named = _holder(self.path)

@@ -158,8 +158,8 @@ def _source_error(tracking: Tracking, what: str, fault: Exception) -> SourceErro
     if "MLFLOW_ALLOW_FILE_STORE" in said:
         return SourceError(f"MLflow does not open the folder {tracking.shown} by itself any more.", got=_short(said), hint=_FOLDER)
     if any(f"error code {code}" in said for code in ("401", "403")) or "PERMISSION_DENIED" in str(getattr(fault, "error_code", "")):
-        return SourceError(f"MLflow at {tracking.shown} refuses us.", got=_short(said), need="the rights to do this", hint=_RIGHTS)
-    return SourceError(what, got=_short(said), need=f"MLflow at {tracking.shown} to do it")
+        return SourceError(f"MLflow at {tracking.shown} refused access.", got=_short(said), need="the rights to do this", hint=_RIGHTS)
+    return SourceError(f"{what}: {_short(said).rstrip('.')}.", got=_short(said), need=f"MLflow at {tracking.shown} to do it")
 
 
 _AWAY = "is it running, and is the address right? MLFLOW_HTTP_REQUEST_TIMEOUT says how long to wait"

@@ -32,9 +32,7 @@ from steelyard.results.session import CheckedSession, SessionCheck, counted
 from steelyard.results.verdict import PooledSuite, Recorded, Verdict
 
 UNBROKEN = 100_000  # columns: lines are found by their beginnings, and a terminal breaks them itself
-UNKNOWN = (
-    "run-to-run variation that they share is not known; record two or more runs per task, or keep earlier runs with --accuracy-history"
-)
+UNKNOWN = "run-to-run variation is not estimated; record two or more runs per task, or keep earlier runs with --accuracy-history"
 
 
 @dataclass(slots=True)
@@ -262,7 +260,7 @@ def _judge_together(summary: SessionSummary, earlier: Sequence[float]) -> None:
         return
     said = f"all {whole.m} checks together are worse (p = {p_text(whole.p_value)})"
     if whole.verdict == "regression":
-        summary.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check can be named")
+        summary.errors.append(f"{said}, at least {max(1, whole.at_least)} of them; no single check is significant")
     else:
         summary.warnings.append(f"{said}, not confirmed: {UNKNOWN}")
 

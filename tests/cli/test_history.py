@@ -179,8 +179,8 @@ def test_a_history_that_fails_on_the_way_says_how_many_runs_it_has(
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("sqlite:////no/such/place/runs.db", "a directory that is not there"),
-        ("sqlite:///digits_logistic.csv", "a file of another kind"),
+        ("sqlite:////no/such/place/runs.db", "its directory does not exist"),
+        ("sqlite:///digits_logistic.csv", "it is not a SQLite database"),
         ("sqlite:///references", "a directory or a device"),
         ("postgresql://ada:hunter2@127.0.0.1:1/team", "refused"),
     ],
@@ -255,7 +255,7 @@ def test_drift_of_a_series(desk: Path) -> None:
 
 def healthy_runs(text: str) -> int:
     """How many healthy runs lie between two false alarms of the chart, as it is printed."""
-    found = re.search(r"a false alarm about every ([\d,]+) healthy runs", " ".join(text.split()))
+    found = re.search(r"one false alarm per about ([\d,]+) healthy runs", " ".join(text.split()))
     assert found is not None
     return int(found[1].replace(",", ""))
 

@@ -187,7 +187,7 @@ def test_into_a_file(here: Path) -> None:
             ["my_models_for_tests:make_c", B, *DATA],
             "Module 'my_models_for_tests' has no 'make_c'; it has GaussianNB,",
         ),
-        (["my_models_for_tests:number", B, *DATA], "expected an estimator, or a callable that makes one, got int"),
+        (["my_models_for_tests:number", B, *DATA], "int (expected an estimator, or a callable that makes one)"),
         (["my_models_for_tests:broken", B, *DATA], "called without arguments"),
         ([A, B, "--data", "train.csv", "--target", "labell", *QUICK], "Did you mean 'label'"),
         ([A, B, "--data", "none.csv", "--target", "label"], "none.csv"),

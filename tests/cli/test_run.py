@@ -985,7 +985,7 @@ def test_help_explains_every_option_and_the_exit_codes(steelyard: Command) -> No
         if parameter.param_type_name == "option":
             assert getattr(parameter, "help", None), parameter.name
             assert parameter.opts[-1] in answer.out
-    for words in ("0: answered", "1: regression", "2: inconclusive", "3: error (bad input or missing reference)"):
+    for words in ("0: pass, or measured only", "1: regression", "2: inconclusive", "3: error (bad input or missing reference)"):
         assert words in " ".join(answer.out.split())
     for option in ("--alpha", "--beta", "--margin", "--seed", "--looks", "--every", "--repeats", "--missing", "--n"):
         part = answer.out.split(f"  {option}")[1].split("\n  -")[0]

@@ -55,7 +55,7 @@ def test_the_run_of_another_workflow(tmp_path: Path) -> None:
     job = read_ci(event(tmp_path, {"workflow_run": run}))
     assert job.workflow_run is not None
     assert (job.workflow_run.repository, job.workflow_run.branch, job.commit, job.pull_request) == ("fork/model", "fix", SHA, None)
-    with pytest.raises(SteelyardError, match="without its commit, branch or repository"):
+    with pytest.raises(SteelyardError, match="has no commit, branch or repository"):
         read_ci(event(tmp_path, {"workflow_run": {**run, "head_repository": None}}))
 
 

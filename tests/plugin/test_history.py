@@ -208,8 +208,8 @@ def test_a_reference_that_a_session_writes_is_kept_as_a_record(project: Any) -> 
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("sqlite:////no/such/place/runs.db", "a directory that is not there"),
-        ("sqlite:///test_it.py", "a file of another kind"),
+        ("sqlite:////no/such/place/runs.db", "its directory does not exist"),
+        ("sqlite:///test_it.py", "it is not a SQLite database"),
         ("postgresql://ada:hunter2@127.0.0.1:1/team", "refused"),
     ],
 )

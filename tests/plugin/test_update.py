@@ -91,7 +91,7 @@ def test_it_is_said_loudly_in_ci(updated: Any) -> None:
 
 def test_the_summary_says_what_happened(updated: Any) -> None:
     _, answer = updated
-    assert "m on t: accuracy 0.8 (was 0.9) on record, 400 items, with its items." in answer.out
+    assert "m on t: accuracy 0.8 (was 0.9) on record, 400 items, with item outcomes." in answer.out
     assert "not recorded, because its test failed: test_it.py::test_fails_for_another_reason" in answer.out
     rows = {line.split()[1]: line for line in answer.lines("t ")}
     assert rows["m"].endswith("replaced (regression)")

@@ -152,10 +152,10 @@ def set_at(file: str, *path: Any, to: Any) -> Callable[[], bytes]:
 @pytest.mark.parametrize(
     ("file", "bad", "says"),
     [
-        (RESULTS, set_at(RESULTS, "n-samples", "arith_gen", "effective", to=10**400), "results that promise 1000"),
+        (RESULTS, set_at(RESULTS, "n-samples", "arith_gen", "effective", to=10**400), "its results announce 1000"),
         (RESULTS, set_at(RESULTS, "results", "arith_gen", "exact_match,strict-match", to=10**400), None),
-        (SAMPLES, set_at(SAMPLES, 3, "metrics", 1, to=[1, 2]), "something else than names as the metrics of line 4"),
-        (SAMPLES, set_at(SAMPLES, 3, "metrics", to=[{}]), "something else than names as the metrics of line 4"),
+        (SAMPLES, set_at(SAMPLES, 3, "metrics", 1, to=[1, 2]), "the metrics of line 4 are not a list of names"),
+        (SAMPLES, set_at(SAMPLES, 3, "metrics", to=[{}]), "the metrics of line 4 are not a list of names"),
         (SAMPLES, set_at(SAMPLES, 0, "word_perplexity", 0, to=10**400), "1 infinite values, such as that of doc_id 0"),
         (SAMPLES, set_at(SAMPLES, 11, "target_hash", to="\ud800"), None),
         ("every_eval_ever/arith.json", set_at("every_eval_ever/arith.json", "evaluation_results", 1, "evaluation_result_id", to=[]), None),

@@ -163,7 +163,7 @@ def test_an_address_of_another_kind_is_refused(address: str) -> None:
 
 
 def test_spark_cannot_read_it() -> None:
-    with pytest.raises(UsageError, match="a table of MLflow, which is downloaded here"):
+    with pytest.raises(UsageError, match="a table of MLflow"):
         sy.measure("mlflow:runs:/a/b.json", engine="spark", master="local")
 
 
@@ -182,7 +182,7 @@ def test_a_table_of_names_and_rows_apart_is_read_from_a_file_too(tmp_path: Path)
     for broken, said in (
         ({"columns": ["id", "truth"], "data": rows}, "3 values in row 1"),
         ({"columns": ["id", "id", "truth"], "data": rows}, "a column name more than once"),
-        ({"columns": ["id", 3, "truth"], "data": rows}, "a column whose name is no text"),
+        ({"columns": ["id", 3, "truth"], "data": rows}, "a column whose name is not a text"),
     ):
         file.write_text(json.dumps(broken))
         with pytest.raises(SourceError, match=said):

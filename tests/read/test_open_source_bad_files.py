@@ -207,14 +207,14 @@ def test_headers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"score": 1, "score": 0}', "got the key 'score' twice in one object, in line 2"),
+        ('{"score": 1, "score": 0}', "the key 'score' twice in one object, in line 2"),
         ('{"score": 1, "x": {"a": 1, "a": 2}}', "the key 'a' twice"),
-        ('{"score": NaN}', "expected .*, got NaN, which is not JSON, in line 2. Hint: write null for a missing number"),
-        ('{"score": -Infinity}', "got -Infinity, which is not JSON, in line 2"),
-        ('{"score": 1e999}', "got the number 1e999, which is beyond float64, in line 2"),
-        ('{"score": 1} x', "got Extra data, in line 2, column 14"),
-        ('{"score": }', "got Expecting value, in line 2, column 11"),
-        ("x", "got Expecting value, in line 2"),
+        ('{"score": NaN}', "NaN, which is not JSON, in line 2. Hint: write null for a missing number"),
+        ('{"score": -Infinity}', "-Infinity, which is not JSON, in line 2"),
+        ('{"score": 1e999}', "the number 1e999, which is beyond float64, in line 2"),
+        ('{"score": 1} x', "Extra data, in line 2, column 14"),
+        ('{"score": }', "Expecting value, in line 2, column 11"),
+        ("x", "Expecting value, in line 2"),
         ("[1]", "one object per line: .* has an array in line 2"),
         ("3", "has a number in line 2"),
         ('{"x":' * 100_000, r"is nested too deeply in line 2\."),
@@ -237,7 +237,7 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
         tmp_path,
         "a.json",
         f'[{{"score": 1}},\n{cut}'.encode(),
-        r"as JSON: expected valid JSON, got Unterminated string|The last line of .* is cut off",
+        r"as JSON: Unterminated string|The last line of .* is cut off",
     )
 
 
@@ -252,7 +252,7 @@ def test_a_truncated_last_line(tmp_path: Path, cut: str) -> None:
             "must hold an array of objects, or an object of arrays of one length, not an object with 'score': 2, 'id': 1",
         ),
         ('{"results": {"acc": 1},\n "config": {}}', "not an object with 'results': no array, 'config': no array"),
-        ('[{"score": NaN}]', "got NaN, which is not JSON, in the file"),
+        ('[{"score": NaN}]', "NaN, which is not JSON, in the file"),
         ("[" * 200_000, r"is nested too deeply in the file\."),
     ],
 )

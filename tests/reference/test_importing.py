@@ -79,7 +79,7 @@ def test_a_floor_alone_is_an_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: {ref_al: 1, min_al: x}", "line 1: expected a number, got 'x'"),
+        ("a: {ref_al: 1, min_al: x}", "line 1: expected a number, not 'x'"),
         ("a: {ref_al: 1, minimum: 1}", "unknown key 'minimum'"),
         ("a: {ref_al: 1}\nb: 3", "line 2.*ref_al and min_al"),
         ("a: {ref_al: null, min_al: ~}", "neither ref_al nor min_al"),
@@ -149,10 +149,10 @@ def test_what_was_imported_can_be_written_and_read(tmp_path: Path) -> None:
     [
         ("- 1", "model_name and tasks"),
         ("tasks: []", "model_name"),
-        ("model_name: m", "no list of tasks"),
-        ("model_name: m\ntasks: [a]", "line 2.*no mappings"),
+        ("model_name: m", "tasks is missing, empty or not a list"),
+        ("model_name: m\ntasks: [a]", "line 2.*tasks must each have keys"),
         ("model_name: m\ntasks:\n- metrics: []", "line 3.*name"),
-        ("model_name: m\ntasks:\n- name: t\n  metrics:\n  - name: acc", "line 5.*no value for 'acc'"),
+        ("model_name: m\ntasks:\n- name: t\n  metrics:\n  - name: acc", "line 5.*'acc' has no value"),
         ("model_name: m\ntasks:\n- name: t\n  metrics:\n  - {name: acc, value: 75}", "line 5.*a fraction"),
         ("model_name: m\ntasks:\n- name: t\n  metrics:\n  - {name: acc, value: high}", "line 5.*'high'"),
     ],

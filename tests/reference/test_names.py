@@ -93,7 +93,7 @@ def test_links_that_leave_the_directory_are_refused(tmp_path: Path) -> None:
         items_directory(home, "d")
     with pytest.raises(UsageError, match=r"is a link out of the directory .*, to .*\."):
         inside(home, "d.items/x.outcomes")
-    with pytest.raises(UsageError, match="Cannot use"):
+    with pytest.raises(UsageError, match="Cannot open"):
         task_path(home, "loop")
 
 

@@ -43,9 +43,9 @@ def bisect(commits: str, command: tuple[str, ...], given: Given) -> None:
     The runs of both ends come from the history by their commit, or from --good-run and --bad-run. CMD is run in a temporary
     checkout of a commit, on the items whose ids are in the file $STEELYARD_ITEMS (one a line; as a JSON list in
     $STEELYARD_ITEMS_JSON), and writes a log that `measure` can read into the folder $STEELYARD_OUT. A commit at which it fails
-    is skipped. Answers are kept in .steelyard/bisect, so a search that was interrupted goes on where it was.
+    is skipped. Answers are kept in .steelyard/bisect, so an interrupted search continues where it stopped.
 
-    Exit code 0: a commit is named, 2: none is, 3: error.
+    Exit code 0: found, 2: not found, 3: error.
 
     \b
     Examples:

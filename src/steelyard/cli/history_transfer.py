@@ -36,7 +36,7 @@ def import_(logs: tuple[str, ...], given: Given) -> None:
 def export_(given: Given) -> None:
     """Log past runs to MLflow, each once: values, intervals, verdicts and the HTML report.
 
-    Exporting again adds only what is new, and completes what broke off. With --to FILE, write a .csv or .jsonl file instead.
+    Exporting again adds only what is new, and finishes an export that was interrupted. With --to FILE, write a .csv or .jsonl file instead.
 
     \b
     Examples:

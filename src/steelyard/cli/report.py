@@ -22,10 +22,10 @@ def cards_asked(given: Given) -> bool:
     alone = [name for name in ("model", "metric", "source_url", "about", "card_answers") if given[name]]
     if alone and not asked:
         raise UsageError(
-            f"--{alone[0].replace('_', '-')} is for a model card, and none is to be written.",
+            f"--{alone[0].replace('_', '-')} has no effect without a card.",
             got="no card to write",
             need="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
-            hint="one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
+            hint="add one of " + ", ".join(f"--{name.replace('_', '-')}" for name in TARGETS),
         )
     if given["card_answers"] and given["card"] is None:
         raise UsageError("--card-answers is for the card of --card.", got="no --card", need="--card README.md", hint="add --card README.md")

@@ -21,7 +21,7 @@ OF_VERDICTS = ("junit", "github")  # formats that know a verdict, not the run ar
 def run(task: str | None, given: Given) -> None:
     """Evaluate a model on a task, and stop as soon as the question is decided.
 
-    Exit code 0: answered, or pass, 1: regression, 2: inconclusive, 3: error (bad input or missing reference). With -o,
+    Exit code 0: pass, or measured only, 1: regression, 2: inconclusive, 3: error (bad input or missing reference). With -o,
     an interrupted run can continue: run the same command again.
 
     \b

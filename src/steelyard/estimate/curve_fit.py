@@ -184,8 +184,7 @@ def _verdict(gap: Three, doubling: Three, train: float, test: float, up: bool) -
         return "stronger model", f"A stronger model would help: {met}, and doubling the data buys at most {most:.1g}."
     if low > 0 and most <= SMALL * unit:
         return "neither", (
-            f"More data of this kind would hardly help: doubling it buys at most {most:.1g}, although {apart}; "
-            "the model fits what does not carry over."
+            f"More data of this kind would hardly help: doubling it buys at most {most:.1g}, although {apart}; the model overfits."
         )
     return "unknown", (
         f"Cannot tell whether more data or a stronger model would help: the gap is {here:.2g} ({low:.2g} to {high:.2g}), and doubling "

@@ -118,10 +118,10 @@ def _table_points(curve: Any, given: Mapping[str, str | None], n_test: Any, high
         raise DataError("The curve has no points.", got="an empty list", need=f"scores at {LEAST_SIZES} or more training sizes")
     if not isinstance(curve, (str, os.PathLike, Mapping)) and not hasattr(curve, "columns") and not _is_rows(curve):
         raise UsageError(
-            "A curve is a path, a frame, rows as dicts, columns as a dict, or what learning_curve gave, not "
+            "Give the curve as a file, a frame, a list of dicts, a dict of columns, or what learning_curve gave, not as "
             f"{with_article(type(curve).__name__)}.",
             got=type(curve).__name__,
-            need="a path, a frame, rows as dicts, columns as a dict, or what learning_curve gave",
+            need="a file, a frame, a list of dicts, a dict of columns, or what learning_curve gave",
         )
     spool = spool_stdin() if isinstance(curve, str) and curve == "-" else None
     where = curve if spool is None else spool.path

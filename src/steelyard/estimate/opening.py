@@ -334,10 +334,12 @@ def check_names(names: Sequence[str], systems: int) -> None:
         )
     wrong = len(names) != systems if systems > 1 else len(names) < 2
     if wrong or len(set(names)) != len(names):
-        need = "one name per system, each once"
+        listed = ", ".join(map(repr, names))
+        many = f"{systems} systems" if systems > 1 else "several systems in one source"
+        counted = f"{len(names)} name{'' if len(names) == 1 else 's'} ({listed})"
         raise UsageError(
-            f"Give each system a name of its own: there are {systems} source(s) and the names {', '.join(map(repr, names))}.",
-            got=f"{', '.join(map(repr, names))} for {systems} source(s)",
-            need=need,
+            f"There are {many} but {counted}." if wrong else f"Two systems have the same name: {listed}.",
+            got=f"{listed} for {many}",
+            need="one name per system, each once",
             hint="names=['a', 'b']",
         )

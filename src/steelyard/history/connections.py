@@ -104,7 +104,7 @@ class SqliteHistory:
         try:
             return databases.guarded(query, self._fault, _error_maker(self.shown))
         except UnicodeEncodeError:
-            raise _error_maker(self.shown)("a text with half a surrogate pair") from None
+            raise _error_maker(self.shown)("a text holds half a surrogate pair") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -158,7 +158,7 @@ class PostgresHistory:
 
     def _connection(self) -> Any:
         if self._con is None or self._con.closed:
-            self._con = connect_postgres(self._settings, f"cannot open the history {self.shown}", _error_maker(self.shown))
+            self._con = connect_postgres(self._settings, f"Cannot open the history {self.shown}", _error_maker(self.shown))
             import psycopg
 
             self._fault = psycopg.Error
@@ -181,7 +181,7 @@ class PostgresHistory:
         except SourceError:
             raise
         except (UnicodeEncodeError, ValueError) as error:  # a NUL or half a surrogate pair: no text of PostgreSQL
-            raise _error_maker(self.shown)(f"a text that the server cannot hold ({type(error).__name__})") from None
+            raise _error_maker(self.shown)(f"the server cannot keep one of the texts ({type(error).__name__})") from None
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -235,7 +235,7 @@ def _error_maker(shown: str) -> Callable[[str], SourceError]:
 
     def database_error(message: str) -> SourceError:
         known = next(((need, hint) for sign, need, hint in _FAULTS if sign in message.lower()), ("a database that answers", ""))
-        return SourceError(f"cannot use the history {shown}", got=message, need=known[0], hint=known[1])
+        return SourceError(f"Cannot use the history {shown}: {message.rstrip('.')}.", got=message, need=known[0], hint=known[1])
 
     return database_error
 
@@ -255,7 +255,7 @@ _FAULTS = (
 
 def _check_file(path: str, shown: str, *, create: bool) -> None:
     """Refuse what is no database before SQLite speaks of it, and a file that is not there when it is only to be read."""
-    what = f"cannot open the history {shown}"
+    what = f"Cannot open the history {shown}"
     try:
         if os.stat(path).st_size == 0 and os.path.isfile(path):
             return  # SQLite takes an empty file for a new database
@@ -266,7 +266,9 @@ def _check_file(path: str, shown: str, *, create: bool) -> None:
             hint = "the first run stored with history= creates it"
             raise SourceError(f"No history at {shown}.", got="no such file", need="a history of runs", hint=hint) from None
         hint = f"make the directory {os.path.dirname(path)!r}"
-        raise SourceError(what, got="a directory that is not there", need="a history of runs", hint=hint) from None
+        raise SourceError(
+            f"{what}: its directory does not exist.", got="a directory that is not there", need="a history of runs", hint=hint
+        ) from None
     except OSError:
         pass  # told by the next line
     check_head(path, SQLITE_HEAD, 0, what, "a SQLite database")

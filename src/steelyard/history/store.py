@@ -493,7 +493,8 @@ def made_run(
 ) -> MadeRun:
     """A run as `append` takes it, ready for the database; nothing is written yet."""
     if command is not None and command not in COMMANDS:
-        raise UsageError("cannot add to the history", got=f"the command {command!r}", need=f"one of {', '.join(COMMANDS)}")
+        known = ", ".join(COMMANDS)
+        raise UsageError(f"The history keeps runs of {known}, not of {command!r}.", got=f"the command {command!r}", need=f"one of {known}")
     packed = None if items is None else pack(items)
     said = entry_of(result, task=task, model=model, metric=metric)
     said["result"] = redacted(said["result"]) if texts else without_texts(said["result"])

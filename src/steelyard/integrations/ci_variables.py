@@ -224,7 +224,7 @@ def _workflow_run(event: Mapping[str, Any]) -> WorkflowRun | None:
     commit, branch, repository, kind = (fact if isinstance(fact, str) else "" for fact in facts)
     if not _COMMIT.fullmatch(commit) or not branch or not _OWNER_NAME.fullmatch(repository):
         raise SourceError(
-            f"A run in {EVENT} is without its commit, branch or repository.",
+            f"A run in {EVENT} has no commit, branch or repository.",
             got="a run without commit, branch or repository",
             need="all three",
         )

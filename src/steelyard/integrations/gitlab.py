@@ -70,8 +70,7 @@ class GitLabNotes:
                     raise
         if self._login is None:
             raise UsageError(
-                "The token has no user, so nobody can tell whether the comment that is there is ours; put a "
-                "project access token in GITLAB_TOKEN.",
+                "The token has no user, so it cannot be told which comment is ours; put a project access token in GITLAB_TOKEN.",
                 got="a token that has no user",
                 need="a project access token in GITLAB_TOKEN",
             )

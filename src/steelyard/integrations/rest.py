@@ -63,7 +63,10 @@ def api_address(url: str) -> SplitResult:
         port = found.port
     except ValueError as fault:
         raise UsageError(
-            f"The address of the API must be {need}; its host or port is none.", got="a host or port that is none", need=need, hint=hint
+            f"The address of the API must be {need}; its host or port is not valid.",
+            got="a host or port that is not valid",
+            need=need,
+            hint=hint,
         ) from fault
     strange = not url.strip().isascii() or any(each.isspace() or not each.isprintable() for each in url.strip())
     if found.scheme not in ("http", "https") or not found.hostname or port == 0 or strange or "@" in found.netloc or found.query:
@@ -180,7 +183,7 @@ class RestClient:
             if reply.status not in REDIRECTS:
                 return Reply(reply.status, reply.headers, redact_bytes(reply.body))
             target = self._on_this_host(reply.headers.get("location", ""), target)
-        raise SourceError(f"{self.service} sends us from one address to the next.", got=f"{HOPS + 1} redirects", need="an answer")
+        raise SourceError(f"{self.service} redirects too many times.", got=f"{HOPS + 1} redirects", need="an answer")
 
     def _on_this_host(self, location: str, target: str) -> str:
         """The path that an address leads to; refused if it is on another host, which must not get the token."""
@@ -192,7 +195,7 @@ class RestClient:
             same = False
         if not same or not location or "@" in there.netloc:
             raise SourceError(
-                f"{self.service} sends us to another host, which must not get the token.",
+                f"{self.service} redirects to another host, and the token is not sent there.",
                 got=redact(repr(location[:200])),
                 need=here,
                 hint="if the API has moved there, name it with api_url=",
@@ -207,7 +210,7 @@ class RestClient:
                 return None
             if not number.isascii() or not number.isdecimal():
                 raise SourceError(
-                    f"{self.service} names a next page of comments that is no number: {number[:40]!r}.",
+                    f"{self.service} names a next page of comments that is not a number: {number[:40]!r}.",
                     got=f"next page {number[:40]!r}",
                     need="a number",
                 )
@@ -265,7 +268,7 @@ class RestClient:
         seconds = max(seconds, 1.0)  # a server that asks for none must not be asked for ever
         if seconds > self._left:
             raise SourceError(
-                f"{self.service} limits how often this token may ask, for another {_duration(seconds)}.",
+                f"{self.service} rate-limits this token for another {_duration(seconds)}.",
                 got=f"a wait of {seconds:.0f} s",
                 need=f"at most {PATIENCE:.0f} s in all",
                 hint="run this step again after that, or use a token of its own",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.errors import UsageError, in_short
 from steelyard.late_dataclass import dataclass
@@ -61,7 +62,10 @@ OPTIONS = (
         repeat=True,
         help="Also report each value of this column separately.",
     ),
-    *COLUMNS,
+    *(
+        replace(each, help=f"{each.help[:-1]}; whole numbers are counts of identical items.") if each.name == "weight" else each
+        for each in COLUMNS
+    ),
     RATIO,
     *INTERVALS,
     *LOG_CHOICES,

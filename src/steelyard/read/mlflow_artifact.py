@@ -20,7 +20,7 @@ def download(address: str) -> tuple[TemporaryFile, str]:
     """The artifact as a temporary file of ours, and the name of its run."""
     run, path = _parts(address)
     tracking = from_environment()
-    with quiet(), faults(tracking, f"cannot read {address!r}"), tempfile.TemporaryDirectory(prefix="steelyard-mlflow-") as folder:
+    with quiet(), faults(tracking, f"Cannot read {address!r}"), tempfile.TemporaryDirectory(prefix="steelyard-mlflow-") as folder:
         client = client_of(tracking)
         try:
             name = client.get_run(run).info.run_name

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import SourceError, UsageError
+from steelyard.errors import SourceError, UsageError, with_article
 from steelyard.options.option import unknown_word
 from steelyard.read.arrays import ID, aligned, array_source, index_of, labels_of, names_items
 from steelyard.read.engines.unread import UnreadTable, settled
@@ -49,7 +49,7 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
             )
         if engine == "duckdb" and (elsewhere := _lies_elsewhere(data)):
             raise UsageError(
-                f"DuckDB counts files, frames and arrays, not {elsewhere}.",
+                f"engine='duckdb' does not apply to {elsewhere}: it counts files, frames and arrays.",
                 got=elsewhere,
                 need="files, frames or arrays",
                 hint="leave engine= out",
@@ -67,7 +67,7 @@ def open_on_engine(data: Any, second: Any, columns: Mapping[str, object], about:
     if type(data).__module__.startswith("pyspark.sql"):
         if master is not None or remote is not None:
             raise UsageError(
-                "A Spark frame has its own session: leave master= and remote= out.",
+                "master= and remote= do not apply to a Spark frame: it has its own session.",
                 got="a frame and the address of a cluster",
                 need="the frame alone, which has its own session",
             )
@@ -90,7 +90,8 @@ def _checked(about: Mapping[str, object]) -> tuple[str, str | None, str | None]:
     """Engine, master and remote, as texts."""
     for what, value in about.items():
         if not isinstance(value, str) or not value:
-            raise UsageError(f"cannot use {what}=", got=repr(value), need="a name" if what == "engine" else "an address")
+            need = "a name" if what == "engine" else "an address"
+            raise UsageError(f"{what}= must be {need}, not {value!r}.", got=repr(value), need=need)
     engine, master, remote = (about.get(what) for what in ENGINE_CHOICES)
     if engine is not None and engine not in ENGINES:
         raise unknown_word("engine", engine, tuple(ENGINES))
@@ -102,7 +103,7 @@ def _lies_elsewhere(data: Any) -> str | None:
     from steelyard.read.engines.database import is_database
 
     if isinstance(data, str) and is_database(data):
-        return "a table of another database, which counts itself" if not data.rpartition("=")[2].startswith("duckdb") else None
+        return "a table of another database" if not data.rpartition("=")[2].startswith("duckdb") else None
     return "a Spark frame" if type(data).__module__.startswith("pyspark.sql") else None
 
 
@@ -121,13 +122,13 @@ def _path_for_spark(data: Any, second: Any, columns: Mapping[str, object]) -> st
         )
     got = None
     if second is not None or not isinstance(data, (str, os.PathLike)):
-        got = f"{type(data).__name__}, which only this process holds"
+        got = f"{with_article(type(data).__name__)} in this process (workers cannot read it)"
     elif isinstance(data, str) and is_database(data):
-        got = "a table of a database, which counts itself"
+        got = "a table of a database"
     elif os.fspath(data) == "-":
         got = "standard input"
     elif os.fspath(data).startswith("mlflow:"):
-        got = "a table of MLflow, which is downloaded here"
+        got = "a table of MLflow"
     if got is not None:
         need = "a path that every worker can read, or a Spark frame"
         raise UsageError(
@@ -336,7 +337,8 @@ def _source_of(log: Log, name: str | None, columns: Mapping[str, object]) -> Sou
     table = columns_table(log.columns)
     for role in ("score", "model"):
         if columns.get(role) is not None and not isinstance(columns[role], str):
-            raise UsageError(f"cannot use {option(role)} with a log", got=type(columns[role]).__name__, need="a name")
+            got = type(columns[role]).__name__
+            raise UsageError(f"{option(role)} must be a name when the source is a log, not {with_article(got)}.", got=got, need="a name")
     asked = {role: value for role, value in columns.items() if role not in (*LOG_CHOICES, "score", "model", "by")}
     asked = {role: whole_name(table.names, value) for role, value in asked.items()}
     if log.ratio is not None and asked.get("ratio") is None:

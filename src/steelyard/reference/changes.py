@@ -66,7 +66,10 @@ def append_changes(path: Path, changes: Sequence[Change], *, timeout: float = PA
     """Add several lines in one write: all of them or none. Returns what there is to say: a torn line that was found and kept."""
     for change in changes:
         if change.action not in ACTIONS:
-            raise UsageError("cannot keep the history", got=f"the action {change.action!r}", need=f"one of {', '.join(ACTIONS)}")
+            known = ", ".join(ACTIONS)
+            raise UsageError(
+                f"A change of a reference is {known}, not {change.action!r}.", got=f"the action {change.action!r}", need=f"one of {known}"
+            )
     lines = b"".join(change.line() for change in changes)
     if not lines:
         return ()

@@ -45,7 +45,7 @@ def with_results(front: str, new: Results, newline: str, shown: str, above: int 
     after = _Index(changed, shown, above, new.source)
     rest = _events(changed, [span for model in after.named(new.name) for span in after.own_spans(model)])
     if not all(event in rest for event in kept):  # in this order: `in` goes on where it stopped
-        index.refuse(None, "YAML that cannot be changed without touching what others wrote", "plain block style")
+        index.refuse(None, "its YAML cannot be changed without touching other entries", "plain block style")
     return changed
 
 
@@ -82,27 +82,32 @@ class _Index:
             said = ", ".join(parts) or str(error).splitlines()[0]
             self.refuse(None if mark is None else mark.line, said, "well-formed YAML")
         except RecursionError:
-            self.refuse(None, "too many levels", "a flatter front matter")
+            self.refuse(None, "it has too many levels", "a flatter front matter")
         if self.root is not None and (self.root.id != "mapping" or self.root.flow_style):
-            self.refuse(self.root.start_mark.line, "no mapping in block style", "lines such as `license: mit`")
+            self.refuse(self.root.start_mark.line, "it is not a mapping in block style", "lines such as `license: mit`")
         found: list[tuple[Any, Any]] = [
             (key, value) for key, value in (self.root.value if self.root else ()) if key.id == "scalar" and key.value == INDEX
         ]
         if len(found) > 1:
-            self.refuse(found[1][0].start_mark.line, f"{INDEX} a second time", "it once")
+            self.refuse(found[1][0].start_mark.line, f"{INDEX} is there twice", f"{INDEX} once")
         self.key: Any = found[0][0] if found else None
         self.value: Any = found[0][1] if found else None
 
     def refuse(self, line: int | None, got: str, need: str) -> NoReturn:
         where = "" if line is None else f", line {line + 1 + self.above}"
-        raise SourceError(f"cannot change the front matter of {self.shown!r}{where}", got=got, need=need, hint="nothing was written")
+        raise SourceError(
+            f"Cannot change the front matter of {self.shown!r}{where}: {got}.",
+            got=got,
+            need=need,
+            hint=f"it needs {need}; nothing was written",
+        )
 
     def items(self, listed: Any, what: str) -> list[Any]:
         """The items of a list that can be added to by lines."""
         if listed is None or _empty(listed):
             return []
         if listed.id != "sequence" or listed.flow_style:
-            self.refuse(listed.start_mark.line, f"{what} that is no list in block style", "one item a line, each behind a dash")
+            self.refuse(listed.start_mark.line, f"{what} is not a list in block style", "one item a line, each behind a dash")
         return list(listed.value)
 
     def models(self) -> list[Any]:
@@ -163,7 +168,7 @@ class _Surgery:
     def text(self) -> str:
         models = self.index.named(self.new.name)
         if len(models) > 1:
-            self.index.refuse(models[1].start_mark.line, f"the model {self.new.name!r} a second time", "each model once")
+            self.index.refuse(models[1].start_mark.line, f"the model {self.new.name!r} is there twice", "each model once")
         if models:
             self._update(models[0])
         elif self.index.value is None:
@@ -187,7 +192,7 @@ class _Surgery:
     def _update(self, model: Any) -> None:
         """The results of a model that is in the index: ours go, and the new ones come where the first of them was."""
         if model.flow_style:
-            self.index.refuse(model.start_mark.line, "a model in braces", "block style, one key a line")
+            self.index.refuse(model.start_mark.line, "the model is written in braces", "block style, one key a line")
         key = next((name for name, _ in model.value if name.id == "scalar" and name.value == "results"), None)
         results = _get(model, "results")
         if key is None:

@@ -104,13 +104,13 @@ def _acceptance(root: Node, shown: str) -> list[Entry]:
     entries = []
     for key, value in pairs:
         if not isinstance(value, MappingNode):
-            _refuse(shown, key.line, f"no keys under {key.value!r}", "ref_al and min_al")
+            _refuse(shown, key.line, f"{key.value!r} must have the keys ref_al and min_al", "ref_al and min_al")
         for name, _ in value.pairs:
             if name.value not in ("ref_al", "min_al"):
-                _refuse(shown, name.line, f"the unknown key {name.value!r}", "ref_al and min_al")
+                _refuse(shown, name.line, f"unknown key {name.value!r}; there are ref_al and min_al", "ref_al and min_al")
         reference, floor = _number(value.get("ref_al"), shown), _number(value.get("min_al"), shown)
         if reference is None and floor is None:
-            _refuse(shown, key.line, f"neither ref_al nor min_al under {key.value!r}", "a number")
+            _refuse(shown, key.line, f"{key.value!r} has neither ref_al nor min_al", "a number")
         entries.append(
             Entry(
                 model=str(key.value),
@@ -130,7 +130,7 @@ def _number(node: Node | None, shown: str) -> float | None:
         return None
     value = node.value if isinstance(node, ScalarNode) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
-        _refuse(shown, node.line, "no number" if value is None else repr(value), "a number")
+        _refuse(shown, node.line, f"expected a number, not {'a list or a mapping' if value is None else repr(value)}", "a number")
     return float(value)
 
 
@@ -139,7 +139,7 @@ class _Configuration:
 
     def __init__(self, root: Node, shown: str, warnings: list[str]) -> None:
         if not isinstance(root, MappingNode):
-            _refuse(shown, root.line, "no keys", "model_name and tasks")
+            _refuse(shown, root.line, "model_name and tasks are missing", "model_name and tasks")
         self.root, self.shown, self.warnings = root, shown, warnings
         self.model = self._text(root, "model_name")
         self.protocol, self.samples, self.tolerance = self._settings()
@@ -158,11 +158,16 @@ class _Configuration:
         name, _, chosen = whole.partition(",")
         value = _number(metric.get("value"), self.shown)
         if value is None:
-            _refuse(self.shown, metric.line, f"no value for {whole!r}", "a number")
+            _refuse(self.shown, metric.line, f"{whole!r} has no value", "a number")
         self._own(metric, ("name", "value"), kept=())
         counted = is_share_right(name)
         if not 0 <= value <= 1 and counted:
-            _refuse(self.shown, metric.line, f"{whole!r} of {value:g}", "a fraction between 0 and 1, as lm-eval has them")
+            _refuse(
+                self.shown,
+                metric.line,
+                f"{whole!r} is {value:g}, but lm-eval writes a fraction between 0 and 1",
+                "a fraction between 0 and 1, as lm-eval has them",
+            )
         note = f"imported from {os.path.basename(self.shown)}"
         return Entry(
             model=self.model,
@@ -201,18 +206,23 @@ class _Configuration:
     def _text(self, node: MappingNode, name: str) -> str:
         found = node.get(name)
         if not isinstance(found, ScalarNode) or not isinstance(found.value, str) or not found.value.strip():
-            _refuse(self.shown, found.line if found else node.line, f"no text as {name}", "a configuration of lm-eval with " + name)
+            _refuse(
+                self.shown,
+                found.line if found else node.line,
+                f"{name} is missing or not a text",
+                "a configuration of lm-eval with " + name,
+            )
         return found.value
 
     def _list(self, node: MappingNode, name: str) -> list[MappingNode]:
         found = node.get(name)
         if not isinstance(found, SequenceNode) or not found.items:
-            _refuse(self.shown, found.line if found else node.line, f"no list of {name}", f"at least one of {name}")
+            _refuse(self.shown, found.line if found else node.line, f"{name} is missing, empty or not a list", f"at least one of {name}")
         out = [item for item in found.items if isinstance(item, MappingNode)]
         if len(out) < len(found.items):
-            _refuse(self.shown, found.line, f"{name} that are no mappings", "keys with values")
+            _refuse(self.shown, found.line, f"{name} must each have keys and values", "keys with values")
         return out
 
 
 def _refuse(shown: str, line: int, got: str, need: str) -> NoReturn:
-    raise SourceError(f"cannot import {shown!r}, line {line}", got=got, need=need)
+    raise SourceError(f"Cannot import {shown!r}, line {line}: {got}.", got=got, need=need)

@@ -67,7 +67,7 @@ def find_entry(
     steelyard.reference.lookup.NoReferenceError: No reference for 'm' with quant_algo FP4 in 'mmlu.yaml'; \
 the model has 2 entries, the nearest are \
 line 2: quant_algo is null, asked FP4 | line 3: quant_algo is FP8, asked FP4. \
-Hint: record one: steelyard record RUN --task mmlu --model m --spec quant_algo=FP4
+Hint: record one: sy.record(run, task='mmlu', model='m', spec={'quant_algo': 'FP4'})
     """
     asked = _checked(spec or {}, spec_keys)
     if not any(entry.model == model for entry in entries):

@@ -104,7 +104,7 @@ def inside(directory: Path, name: str) -> Path:
         pass
     except (OSError, ValueError) as fault:
         said = getattr(fault, "strerror", None) or str(fault)
-        raise UsageError(f"cannot use {str(path)!r}", got=said, need="a file in the directory of references") from fault
+        raise UsageError(f"Cannot open {str(path)!r}: {said}.", got=said, need="a file in the directory of references") from fault
     if os.path.commonpath([home, real]) != home:
         raise UsageError(
             f"{str(path)!r} is a link out of the directory {str(directory)!r}, to {real!r}.",

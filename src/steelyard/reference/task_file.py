@@ -174,7 +174,7 @@ def _list_of(key: ScalarNode, value: Node, shown: str) -> SequenceNode:
         )
     got = "keys" if isinstance(value, MappingNode) else "nothing" if value.value is None else repr(value.value)
     hint = "begin each entry with a dash: `- accuracy: 74.2`" if isinstance(value, MappingNode) else "for no entries write []"
-    what = f"{where}: expected a list of entries under {key.value!r}, got {got}."
+    what = f"{where}: {key.value!r} needs a list of entries, but has {got}."
     raise SourceError(what, got=f"{got} under {key.value!r}", need="a list of entries", hint=hint)
 
 
@@ -268,13 +268,13 @@ def _verified(task_file: TaskFile, text: str, expected: Sequence[Entry]) -> str:
     try:
         found = task_file_of(text.encode("utf-8"), task_file.path, spec_keys=task_file.spec_keys, metric=task_file.metric)
     except SteelyardError as error:
-        _unwritten(task_file, f"it could not be read again. {error}")
+        _unwritten(task_file, f"it could not be read again: {str(error).rstrip('.')}")
     if len(found.entries) != len(expected) or not all(map(same, found.entries, expected)):
-        _unwritten(task_file, "the file would say something else than it should.")
+        _unwritten(task_file, "the file would say something else than was meant")
     return text
 
 
 def _unwritten(task_file: TaskFile, why: str) -> NoReturn:
     raise UsageError(
-        f"Cannot write this change to {task_file.path!r}: {why}", got=why, need="a file that says what was meant, and nothing else new"
+        f"Cannot write this change to {task_file.path!r}: {why}.", got=why, need="a file that says what was meant, and nothing else new"
     )

@@ -55,7 +55,8 @@ class RecordDetails:
             if getattr(self, name) not in allowed:
                 raise unknown_word(name, getattr(self, name), tuple(allowed))
         if not re.fullmatch(r"\d+(\.\d+)?", self.retrieved):
-            raise UsageError("cannot use the time of retrieval", got=repr(self.retrieved), need="seconds of Unix time, as text")
+            need = "seconds of Unix time, as text"
+            raise UsageError(f"The time of retrieval must be {need}, not {self.retrieved!r}.", got=repr(self.retrieved), need=need)
 
     @property
     def evaluation_id(self) -> str:

@@ -62,7 +62,7 @@ def day(time: str | None) -> str:
 
 
 BARE = "bare-score threshold"  # what a bare score would be held to; the threshold of a run with items is in its verdict
-LIST_HEADS = ("model", "value", "n", "runs", "items", BARE, "finds", "recorded", "by")
+LIST_HEADS = ("model", "value", "n", "runs", "items", BARE, "detects", "recorded", "by")
 LIST_NUMBERS = (1, 2, 3, 5, 6)
 
 

@@ -89,7 +89,7 @@ def test_with_one_run_on_record_earlier_runs_say_how_much_a_whole_run_varies(che
     assert found.verdict == pooled(found).verdict == "regression"
     assert (pooled(found).p_pooled or 0) > (pooled(alone).p_pooled or 0)  # what was learned costs something
     assert Suite.from_dict(found.to_dict()).pooled == found.pooled
-    assert "run-to-run variation that tasks share is known from 5 earlier runs" in " ".join(str(found).split())
+    assert "run-to-run variation is estimated from 5 earlier runs" in " ".join(str(found).split())
 
 
 def test_the_history_of_the_configuration_counts_as_well(checked_before: Begun) -> None:

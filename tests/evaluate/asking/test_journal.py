@@ -243,7 +243,7 @@ def test_another_run_does_not_continue_it(tmp_path: Path) -> None:
 def test_one_run_at_a_time_and_the_other_is_named(tmp_path: Path) -> None:
     with (
         Journal.open(tmp_path / "j", IDENTITY),
-        pytest.raises(UsageError, match=rf"a run that is writing it, process {os.getpid()}\b.*wait"),
+        pytest.raises(UsageError, match=rf"another run is writing it \(process {os.getpid()}\).*wait"),
     ):
         Journal.open(tmp_path / "j", IDENTITY)
     Journal.open(tmp_path / "j", IDENTITY).close()

@@ -227,7 +227,7 @@ def test_shots_from_other_data_know_no_file_order() -> None:
 
 
 def test_an_item_is_never_its_own_example() -> None:
-    with pytest.raises(DataError, match=r"An example is item '2' itself, with its answer\."):
+    with pytest.raises(DataError, match=r"Item '2' is also one of the examples"):
         task(shots=[{"question": " q2", "answer": "x"}]).cases(ROWS)
 
 

@@ -93,7 +93,7 @@ def test_nobody_guesses_whose_note_it_is(gitlab: Service, result: Any, monkeypat
     gitlab.add("<!-- steelyard:default -->\nold", "somebody")
     monkeypatch.delenv("GITLAB_TOKEN")
     monkeypatch.setenv("CI_JOB_TOKEN", TOKEN)
-    with pytest.raises(SteelyardError, match="nobody can tell whether the comment that is there is ours"):
+    with pytest.raises(SteelyardError, match="it cannot be told which comment is ours"):
         sy.comment(result)
     assert gitlab.writes == []
 

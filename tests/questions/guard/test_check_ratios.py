@@ -209,7 +209,7 @@ def test_columns_that_are_none_are_refused_in_the_entry(written: str) -> None:
         recorded()
         Path("kept.yaml").write_text(Path("references/drafts.yaml").read_text())
     Path("references/drafts.yaml").write_text(Path("kept.yaml").read_text().replace("sums: accepted/drafted", f"sums: {written}"))
-    with pytest.raises(SourceError, match=r"sums of the reference \(line 2\): expected two column names"):
+    with pytest.raises(SourceError, match=r"sums of the reference \(line 2\) must be two column names"):
         checked(drafts())
 
 

@@ -212,7 +212,7 @@ def test_a_reference_of_0_or_not_clear_of_it_and_sums_below_0_are_refused() -> N
         judged(rows([0] * 20, words), rows([1] * 20, words), margin="5%")
     one = [1] + [0] * 19
     for run in (one, [2, 1] * 10):
-        with pytest.raises(DataError, match=r"0\.005 is not clear of 0 by its own noise"):
+        with pytest.raises(DataError, match=r"0\.005 is not significantly different from 0"):
             judged(rows(one, words), rows(run, words), margin="5%")
     with pytest.raises(UsageError, match="means nothing for sums of -1"):
         judged(rows([3] * 19 + [-1], words), rows([3] * 20, words), margin="5%")

@@ -234,7 +234,7 @@ def test_what_broke_off_is_completed_and_says_how_far_it_came(
         answer = ask("--to", f"mlflow:{mlflow_url}", "--experiment", experiment)
     assert answer.exit_code == 3
     assert "1 of 3 runs were exported." in answer.stderr
-    assert "the same command goes on" in answer.stderr
+    assert "run the same command again to continue" in answer.stderr
     assert [run.info.status for run in found_in(mlflow_url, experiment)] == ["FINISHED", "RUNNING"]
     assert sy.export_to_mlflow(f"mlflow:{mlflow_url}", URL, experiment=experiment).total == 2
     runs = found_in(mlflow_url, experiment)
@@ -258,7 +258,7 @@ def test_an_interrupt_says_how_far_it_came(mlflow_url: str, experiment: str) -> 
         patch.setattr(Experiment, "write", stopped)
         answer = ask("--to", f"mlflow:{mlflow_url}", "--experiment", experiment)
     assert answer.exit_code == 130
-    assert "2 of 3 runs were exported. The same command goes on." in answer.stderr
+    assert "2 of 3 runs were exported. Run the same command again to continue." in answer.stderr
     assert "1 run exported" in ask("--to", f"mlflow:{mlflow_url}", "--experiment", experiment).stdout
 
 
@@ -326,7 +326,7 @@ def test_a_server_that_refuses_is_named_and_no_secret_is_printed(refusing: str, 
     answer = ask("--to", f"mlflow:http://{credentials}{refusing}", "--debug")
     assert answer.exit_code == 3
     said = answer.stdout + answer.stderr
-    assert f"MLflow at http://{refusing} refuses us" in said
+    assert f"MLflow at http://{refusing} refused access" in said
     assert "MLFLOW_TRACKING_TOKEN" in said
     for secret in ("hunter2", "tok-0123456789", "YWRhOmh1bnRlcjI"):
         assert secret not in said

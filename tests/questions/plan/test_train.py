@@ -310,8 +310,8 @@ def test_names_of_seeds_change_nothing() -> None:
         ([{**r, "se": 0} for r in rows()], {}, DataError, "above 0"),
         (rows(), {"draws": 10}, UsageError, "draws"),
         ("nowhere.csv", {}, SourceError, r"No such file: 'nowhere\.csv'\."),
-        (0.5, {}, UsageError, "a path"),
-        ([0.5, 0.6], {}, UsageError, "rows as dicts"),
+        (0.5, {}, UsageError, "a file"),
+        ([0.5, 0.6], {}, UsageError, "a list of dicts"),
     ],
 )
 def test_bad_input_is_told_what_to_do(curve: Any, options: dict[str, Any], error: type[Exception], words: str) -> None:

@@ -408,7 +408,7 @@ def test_nothing_is_said_of_the_protocol_or_the_reference_that_is_not_so(task: P
     assert decided.verdict is not None
     assert whole.verdict is not None
     assert not [said for said in (*decided.verdict.warnings, *whole.verdict.warnings) if "protocol" in said]
-    assert "run with against none" in sy.run(task, failing(10), name="m", against="none", **reference).conclusion
+    assert "a run against none only measures" in sy.run(task, failing(10), name="m", against="none", **reference).conclusion
     assert "no reference for" in sy.run(task, failing(10), name="nobody", **reference).conclusion
 
 

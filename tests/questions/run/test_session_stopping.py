@@ -191,7 +191,7 @@ def test_a_pass_shows_the_likelihood_ratio_that_was_needed(right: dict[str, Any]
     found, _ = run(RIGHT, right, yes)
     last = found.details["stopping"]["looks"][-1]
     assert last["lambda"] >= last["needed"]
-    assert f"(Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})" in found.conclusion
+    assert f"log likelihood ratio {last['lambda']:.2f}; a pass needs {last['needed']:.2f}" in found.conclusion
 
 
 def test_looks_with_a_rule_that_has_none_are_refused_before_the_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_what_is_no_database_is_refused_and_not_made(kind: str, tmp_path: Path) 
         open_database(f"{kind}:///{missing}?table=t", {})
     assert not missing.exists()
     (tmp_path / "a.csv").write_text("id,label,pred\n1,a,a\n")
-    with pytest.raises(SourceError, match="a file of another kind"):
+    with pytest.raises(SourceError, match="it is not a"):
         open_database(f"{kind}:///{tmp_path / 'a.csv'}?table=t", {})
 
 

@@ -108,7 +108,7 @@ def test_one_name_for_two_metrics_is_refused(tmp_path: Path) -> None:
     def twice(whole: Any) -> None:
         whole["testCases"][3]["metricsData"] *= 2
 
-    with pytest.raises(SourceError, match="'closeness' twice at"):
+    with pytest.raises(SourceError, match="has the metric 'closeness' twice"):
         log(edited(tmp_path, "unnamed.json", twice))
 
 

@@ -88,7 +88,7 @@ def test_rows_must_be_as_many_as_declared(tmp_path: Path) -> None:
     shutil.copy(LOGS / "arith.json", tmp_path / "arith.json")
     path = edited(tmp_path, "arith_samples.jsonl", lambda rows: rows[:-1])
     for name in (path, tmp_path / "arith.json"):
-        with pytest.raises(SourceError, match=r"expected the 80 rows.*, got .*79 rows"):
+        with pytest.raises(SourceError, match=r"79 rows, but its aggregate declares 80"):
             log(name, score="exact_match:strict-match")
 
 
@@ -99,9 +99,7 @@ def test_items_of_a_result_that_the_aggregate_lacks_are_refused(tmp_path: Path) 
         rows[3]["evaluation_result_id"] = "exact_match:strict"
 
     edited(tmp_path, "arith_samples.jsonl", other)
-    with pytest.raises(
-        SourceError, match=r"expected results of its aggregate: exact_match:flexible.*, got .*items of the result 'exact_match:strict'"
-    ):
+    with pytest.raises(SourceError, match=r"items of the result 'exact_match:strict', .*it has exact_match:flexible"):
         log(tmp_path / "arith.json", score="exact_match:strict-match")
 
 
@@ -157,7 +155,7 @@ def test_one_id_with_two_contents_is_refused(tmp_path: Path) -> None:
     def other(rows: list[dict[str, Any]]) -> None:
         rows[1]["sample_hash"] = "f" * 64
 
-    with pytest.raises(SourceError, match="'s0' with two hashes"):
+    with pytest.raises(SourceError, match="'s0' has two hashes"):
         log(edited(tmp_path, "levels_samples.jsonl", other))
 
 
@@ -180,9 +178,9 @@ def test_hashes_go_along_if_every_row_has_one_and_keep_other_content_from_pairin
 
 
 def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"no sample_id in line 3 \(schema '0.3.0'\)"):
+    with pytest.raises(SourceError, match=r"line 3 has no sample_id \(schema '0.3.0'"):
         log(edited(tmp_path, "levels_samples.jsonl", lambda rows: rows[2].pop("sample_id") and None))
-    with pytest.raises(SourceError, match=r"no evaluation.score in line 1"):
+    with pytest.raises(SourceError, match=r"line 1 has no evaluation.score"):
         log(edited(tmp_path, "levels_samples.jsonl", lambda rows: rows[0].update(evaluation={})))
 
 

@@ -179,7 +179,7 @@ def test_a_choice_needs_a_name() -> None:
     samples = str(next((HERE / "lm_eval" / "api" / "model-a").glob("samples_*")))
     with pytest.raises(UsageError, match="filter= must be"):
         open_source(samples, columns={"filter": 3})
-    with pytest.raises(UsageError, match="Cannot use score= with a log"):
+    with pytest.raises(UsageError, match="score= must be a name when the source is a log"):
         open_source(samples, columns={"filter": "strict-match", "score": [1, 0]})
 
 

@@ -122,7 +122,7 @@ def test_one_metric_with_two_values_is_refused(tmp_path: Path) -> None:
             stat["mean"] += 1
         entries.append(again)
 
-    with pytest.raises(SourceError, match=r"twice.*two runs"):
+    with pytest.raises(SourceError, match=r"two different values.*two runs"):
         log(edited(tmp_path, "a", twice))
 
 

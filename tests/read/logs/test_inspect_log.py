@@ -403,7 +403,7 @@ def test_does_not_look_like_a_log(tmp_path: Path, text: str) -> None:
 def test_another_zip(tmp_path: Path) -> None:
     path = packed(tmp_path / "book.xlsx", {"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
     assert not looks_like(path, head(path))
-    with pytest.raises(SourceError, match=r"a zip archive of other things \(\[Content_Types\]\.xml, xl/workbook\.xml\)"):
+    with pytest.raises(SourceError, match=r"it has \[Content_Types\]\.xml, xl/workbook\.xml\)"):
         read(path, Choices())
 
 
@@ -431,7 +431,7 @@ def test_a_file_that_was_cut_off(tmp_path: Path) -> None:
         read(str(path), Choices())
     text = (LOGS / "troubled.json").read_bytes()
     (tmp_path / "cut.json").write_bytes(text[: len(text) // 2])
-    with pytest.raises(SourceError, match=r"expected whole JSON.*, got .*'the file' that is damaged"):
+    with pytest.raises(SourceError, match=r"the file is damaged"):
         read(str(tmp_path / "cut.json"), Choices())
 
 
@@ -444,7 +444,7 @@ def test_a_member_with_other_bytes(tmp_path: Path, name: str) -> None:
     content[info.header_offset + 30 + len("summaries.json") + info.compress_size // 2] ^= 0x55
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(SourceError, match=r"Cannot unpack 'summaries\.json' of the Inspect log .*expected a whole file"):
+    with pytest.raises(SourceError, match=r"Cannot unpack 'summaries\.json' of the Inspect log .*(its checksum|the archive lists)"):
         read(str(path), Choices(scorer="match"))
 
 
@@ -463,13 +463,13 @@ def patched(tmp_path: Path, offset: int, form: str, *values: int) -> str:
 @pytest.mark.parametrize(
     ("offset", "form", "values", "said"),
     [
-        (24, "<I", (0xFFFFFFF0,), r"expected at most 2,147,483,648 bytes.*, got .*4,294,967,280 bytes out of"),
-        (24, "<I", (1 << 30,), r"1000 times.*got 1,073,741,824 bytes out of"),
-        (24, "<I", (100,), r"got 101 bytes that are not the 100 of the directory"),
-        (20, "<I", (200,), r"got .* bytes that are not the"),
+        (24, "<I", (0xFFFFFFF0,), r"would become 4,294,967,280, more than 2,147,483,648"),
+        (24, "<I", (1 << 30,), r"would become 1,073,741,824, .*1000 times"),
+        (24, "<I", (100,), r"it has 101 bytes, but the archive lists 100"),
+        (20, "<I", (200,), r"it has .* bytes, but the archive lists"),
         (20, "<I", (1 << 24,), r"the member goes on after the end of the file"),
-        (10, "<H", (12,), r"expected a member stored, deflated or packed with zstd.*, got the compression method 12"),
-        (8, "<H", (1,), r"got an encrypted member"),
+        (10, "<H", (12,), r"compression method 12 is not supported"),
+        (8, "<H", (1,), r"it is encrypted"),
         (42, "<I", (3,), r"no member at byte 3"),
     ],
 )
@@ -497,19 +497,19 @@ def deflate(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("members", "said"),
     [
-        ({"header.json": b"{"}, "'header.json' that is damaged"),
-        ({"header.json": b"[]"}, "no object in 'header.json'"),
-        ({"header.json": b"{}"}, "a header without 'eval'"),
+        ({"header.json": b"{"}, "header.json is damaged"),
+        ({"header.json": b"[]"}, "'header.json' is not a JSON object"),
+        ({"header.json": b"{}"}, "its header has no 'eval'"),
         ({"header.json": b'{"eval": {}, "eval": {}}'}, "the key 'eval' twice in one object"),
-        ({"header.json": b'{"eval": {"x": "\xff"}}'}, "'header.json' that is damaged"),
+        ({"header.json": b'{"eval": {"x": "\xff"}}'}, "header.json is damaged"),
         ({"header.json": b'{"eval": ' + b"[" * 100_000}, "nested too deeply"),
         (
             {"header.json": {"eval": {"dataset": {"sample_ids": [1]}, "config": {"epochs": 10**15}}}, "summaries.json": b"[]"},
-            "promises 1 samples in 1,000,000,000,000,000 epochs",
+            "announces 1 samples in 1,000,000,000,000,000 epochs",
         ),
-        ({"header.json": {"eval": {}}, "summaries.json": b"{}"}, "no list in 'summaries.json'"),
-        ({"header.json": {"eval": {}}, "summaries.json": b"[1]"}, "something else as sample 1"),
-        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1}]'}, "expected samples with an id and an epoch"),
+        ({"header.json": {"eval": {}}, "summaries.json": b"{}"}, "'summaries.json' is not a list"),
+        ({"header.json": {"eval": {}}, "summaries.json": b"[1]"}, "sample 1 has no id or no epoch"),
+        ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1}]'}, "sample 1 has no id or no epoch"),
         ({"header.json": {"eval": {}}, "summaries.json": b'[{"id": 1, "epoch": 1}]'}, r"has no scorer\."),
     ],
 )

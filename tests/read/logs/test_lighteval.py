@@ -133,7 +133,7 @@ def test_a_file_elsewhere_has_no_model(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_not_whole_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no 'metric' in row 1"):
+    with pytest.raises(SourceError, match="row 1 has no 'metric'"):
         log(changed(tmp_path, "SELECT doc, NULL::STRUCT(em INTEGER) AS metric, model_response FROM t"))
     with pytest.raises(SourceError, match=r"No items in .*\."):
         log(changed(tmp_path, "SELECT doc, metric, model_response FROM t LIMIT 0"))

@@ -122,9 +122,9 @@ def test_metrics_without_numbers_are_no_choice(tmp_path: Path) -> None:
 def test_two_runs_in_one_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"second spec in line \d+"):
         log(edited(tmp_path, "match_a.jsonl", lambda found: found + lines("match_b.jsonl")))
-    with pytest.raises(SourceError, match="one run"):
+    with pytest.raises(SourceError, match="the lines before it of run"):
         log(edited(tmp_path, "match_a.jsonl", lambda found: found + lines("match_b.jsonl")[2:]))
-    with pytest.raises(SourceError, match="no spec in the first line"):
+    with pytest.raises(SourceError, match="the first line has no spec"):
         log(edited(tmp_path, "match_a.jsonl", lambda found: found[1:]))
 
 

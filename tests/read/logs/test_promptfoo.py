@@ -174,7 +174,7 @@ def test_two_runs_pair_by_content() -> None:
 def test_a_log_without_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"No items in .*\."):
         log(edited(tmp_path, "one.json", lambda results: results["results"].clear()))
-    with pytest.raises(SourceError, match="whole log of promptfoo"):
+    with pytest.raises(SourceError, match="which a log of promptfoo has"):
         log(edited(tmp_path, "one.json", lambda results: results.pop("results")))
 
 

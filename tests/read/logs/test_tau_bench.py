@@ -176,10 +176,10 @@ def test_a_trial_twice_is_refused(tmp_path: Path) -> None:
 @every(
     "change, match",
     [
-        (lambda rows: rows[5].pop("task_id") and None, "a trial without a task_id"),
-        (lambda rows: rows[5].update(reward="one"), "the reward 'one' of task '5'"),
-        (lambda rows: rows[5].update(reward=True), "the reward True"),
-        (lambda rows: rows.append(3), "no object as element 81"),
+        (lambda rows: rows[5].pop("task_id") and None, "a trial has no task_id"),
+        (lambda rows: rows[5].update(reward="one"), "the reward of task '5' is 'one'"),
+        (lambda rows: rows[5].update(reward=True), "is True, not a finite number"),
+        (lambda rows: rows.append(3), "element 81 in the file is not an object"),
     ],
 )
 def test_what_is_damaged_is_named(tmp_path: Path, change: Callable[[Any], Any], match: str) -> None:

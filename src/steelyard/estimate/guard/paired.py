@@ -345,9 +345,9 @@ class PairedJudgement:
             return Needed(n_items=items, more=items - found.n, why=why)
         room = rule.theta / self.unit + rule.sign * (found.difference or 0.0)  # left between the run as it is and theta
         if room <= 1e-3 * rule.theta / self.unit:  # at theta itself or beyond it: no number of items would move it to a side
-            return Needed(n_items=None, more=None, why=f"a healthy run needs {items:,}; this one lies at theta itself or beyond it")
+            return Needed(n_items=None, more=None, why=f"a healthy run needs {items:,}, but this run's drop is already theta or more")
         moved = max(found.n + 1, power.items(design, room, rule.alpha, rule.beta))
-        return Needed(n_items=moved, more=moved - found.n, why=f"{why} and the run stays where it is")
+        return Needed(n_items=moved, more=moved - found.n, why=f"{why} and the difference stays the same")
 
     def _least_for_share(self) -> int:
         """Items without which a share of the reference is never shown, were there not a single change."""
@@ -615,7 +615,7 @@ def _warn_of_failures(judged: PairedJudgement, verdict: str) -> None:
     if 0 < few < ENOUGH_FAILURES and then.mean() < RARE:
         judged.warnings.add(
             f"the pass may be overconfident: {few:,} of {len(now):,} items fail{'s' if few == 1 else ''} altogether in one of the two runs "
-            "only; if more items fail like this than were seen, the pass may be wrong; use more items"
+            "only; if such failures are more common than in this run, the pass may be wrong; use more items"
         )
 
 

@@ -119,7 +119,7 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
     )
     if ratio.p_of_none >= rule.alpha:
         raise DataError(
-            f"A share of the reference cannot be judged: {ratio.baseline:g} is not clear of 0 by its own noise.",
+            f"A share of the reference cannot be judged: {ratio.baseline:g} is not significantly different from 0.",
             got=f"a reference of {ratio.baseline:g} with a standard error of {math.sqrt(alone):.3g}",
             need="a reference clear of 0",
             hint="more items, or margin and theta in the scale of the scores",
@@ -152,7 +152,7 @@ def _variances(sums: UnitSums, statistic: SumStatistic) -> Callable[[float, floa
 
 def _no_zero(said: str) -> UsageError:
     return UsageError(
-        f"A share of the reference means nothing for {said}: it needs a scale on which 0 is nothing at all.",
+        f"A share of the reference means nothing for {said}: it needs a scale with a true zero.",
         got=said,
         need="scores from 0 up",
         hint=NO_ZERO,

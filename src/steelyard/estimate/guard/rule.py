@@ -401,7 +401,10 @@ def settle_ratio(asked: Any, entry: Entry | None, task: TaskDefaults, warnings: 
     except UsageError as fault:
         line = "" if entry is None else f" (line {entry.line})"
         raise SourceError(
-            f"cannot use sums of the reference{line}", got=fault.got, need=fault.need, hint="sums: accepted/drafted"
+            f"The sums of the reference{line} must be {fault.need}, not {fault.got}.",
+            got=fault.got,
+            need=fault.need,
+            hint="write the two columns, as in sums: accepted/drafted",
         ) from None
     if asked is None:
         return on_record or (None if task.ratio is None else ratio_columns(task.ratio))

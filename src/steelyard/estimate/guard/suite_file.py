@@ -141,9 +141,14 @@ def read_budget(table: Any, file: Path) -> SuiteBudget | None:
     """The budget of a suite file, every key checked; None without one."""
     if table is None:
         return None
-    what = f"cannot use the budget of the suite {file.name!r}"
+    what = f"budget of the suite {file.name!r}"
     if not isinstance(table, Mapping):
-        raise SourceError(what, got=f"budget = {table!r}", need="a table", hint="budget = {false_alarms_per_year = 1, runs_per_year = 365}")
+        raise SourceError(
+            f"The {what} must be a table, not {table!r}.",
+            got=f"budget = {table!r}",
+            need="a table",
+            hint="budget = {false_alarms_per_year = 1, runs_per_year = 365}",
+        )
     for key in table:
         if key not in OF_BUDGET:
             unknown, hint = unknown_key(key, OF_BUDGET, f"the budget of the suite {file.name!r}")
@@ -152,14 +157,18 @@ def read_budget(table: Any, file: Path) -> SuiteBudget | None:
     for key in ("false_alarms_per_year", "runs_per_year"):
         value = table.get(key, getattr(SuiteBudget(), key))
         if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
-            raise SourceError(what, got=f"{key} = {value!r}", need="a number above 0")
+            raise SourceError(
+                f"{key} in the {what} must be a number above 0, not {value!r}.", got=f"{key} = {value!r}", need="a number above 0"
+            )
         numbers[key] = float(value)
     if numbers["false_alarms_per_year"] > numbers["runs_per_year"]:
         got = f"{numbers['false_alarms_per_year']:g} false alarms in {numbers['runs_per_year']:g} runs a year"
-        raise SourceError(what, got=got, need="at most one false alarm per run")
+        raise SourceError(f"The {what} allows {got}, more than one per run.", got=got, need="at most one false alarm per run")
     confirm = table.get("confirm", False)
     if not isinstance(confirm, bool):
-        raise SourceError(what, got=f"confirm = {confirm!r}", need="true or false")
+        raise SourceError(
+            f"confirm in the {what} must be true or false, not {confirm!r}.", got=f"confirm = {confirm!r}", need="true or false"
+        )
     series = table.get("series")
     if series is not None:
         check_series(series)

@@ -132,7 +132,8 @@ def _conclude(v: Verdict) -> str:
         return f"{gap} ({p}): not shown to be worse, but a {worse} of {v.theta:g} is not ruled out (up to {lower} is possible)."
     if v.theta is not None:
         return f"{gap} ({p}): a {worse} of {v.theta:g} is ruled out."
-    missed = f" A {worse} below {v.mde:.4g} could have been missed." if v.mde else ""
+    better = v.difference.lower is not None and v.difference.lower > 0  # no drop could have been missed then
+    missed = f" A {worse} below {v.mde:.4g} could have been missed." if v.mde and not better else ""
     return f"{gap} ({p}): not shown to be worse.{missed}"
 
 
@@ -198,13 +199,13 @@ def _conclude_stopped(v: Verdict, stopped: EarlyStopping) -> str:
     known = low is not None and high is not None
     between = f" ({100 * (1 - 2 * v.alpha):g}% interval {low:+.4g} to {high:+.4g}, adjusted for stopping)" if known else ""
     if v.verdict == "regression":
-        return f"worse, decided {where}{size}{between}{_real_but_small(v)}"
+        return f"Worse, decided {where}{size}{between}{_real_but_small(v)}"
     if v.verdict == "pass":
-        ruled_out = f"a {WORSENING[v.higher_is_better]} of {v.theta:g} is ruled out at level {stopped.level_of_pass:g}"
+        ruled_out = f"A {WORSENING[v.higher_is_better]} of {v.theta:g} is ruled out at level {stopped.level_of_pass:g}"
         return f"{ruled_out}{_shown(stopped)}, decided {where}{size}{between}."
     if (ended := stopped.outside or stopped.ended) is not None:  # a score beyond the range of its rule, or a limit
-        return f"not decided {where}: {ended.said}{size}."
-    return f"not decided {where} (counts as inconclusive, not as a pass){size}{between}."
+        return f"Not decided {where}: {ended.said}{size}."
+    return f"Not decided {where} (counts as inconclusive, not as a pass){size}{between}."
 
 
 def _shown(stopped: EarlyStopping) -> str:
@@ -212,7 +213,7 @@ def _shown(stopped: EarlyStopping) -> str:
     last = stopped.looks[-1] if stopped.looks else {}
     if last.get("lambda") is None or last["lambda"] < last["needed"]:
         return ""
-    return f" (Lambda {last['lambda']:.2f}, needed {last['needed']:.2f})"
+    return f" (log likelihood ratio {last['lambda']:.2f}; a pass needs {last['needed']:.2f})"
 
 
 def _percent(share: float | None) -> str:

@@ -305,29 +305,33 @@ def begun_as(path: Path) -> Mapping[str, Any]:
 
 def _locked(path: Path) -> Lock:
     """The lock of a journal, taken at once or not at all: a run that has it may take hours."""
-    what = f"cannot open the journal {str(path)!r}"
+    what = f"Cannot open the journal {str(path)!r}"
     try:
         return Lock(path, timeout=0).__enter__()
     except LockHeldError as held:
-        got = f"a run that is writing it{f', process {held.pid}' if held.pid else ''}"
+        by = f" (process {held.pid})" if held.pid else ""
         raise UsageError(
-            what, got=got, need="one run at a time", hint="wait until that run has ended, or write to another output="
+            f"{what}: another run is writing it{by}.",
+            got=f"a run that is writing it{by}",
+            need="one run at a time",
+            hint="wait until that run has ended, or write to another output=",
         ) from None
     except UsageError as fault:
-        raise UsageError(what, got=fault.got, need=fault.need, hint=fault.hint or "another output=") from fault
+        raise UsageError(f"{what}: {fault.got}.", got=fault.got, need=fault.need, hint=fault.hint or "write to another output=") from fault
     except ValueError as fault:  # a name with a NUL byte is no name
-        raise UsageError(what, got=str(fault), need="the name of a file") from fault
+        raise UsageError(f"{what}: {fault}.", got=str(fault), need="the name of a file") from fault
 
 
 def _opened(path: Path) -> int:
     """A handle on the file, made if it is not there, which only its owner may read."""
-    what = f"cannot open the journal {str(path)!r}"
+    what = f"Cannot open the journal {str(path)!r}"
     try:
         if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
-            raise UsageError(what, got="something that is no file", need="a file, or nothing there")
+            raise UsageError(f"{what}: it is not a file.", got="something that is not a file", need="a file, or nothing there")
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
     except OSError as fault:
-        raise UsageError(what, got=fault.strerror or str(fault), need="a directory that exists and can be written to") from fault
+        got = fault.strerror or str(fault)
+        raise UsageError(f"{what}: {got}.", got=got, need="a directory that exists and can be written to") from fault
     with contextlib.suppress(OSError):
         os.chmod(path, 0o600)
     return handle

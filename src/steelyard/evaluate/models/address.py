@@ -31,7 +31,7 @@ def address(base_url: str) -> SplitResult:
         port = url.port
     except ValueError as fault:
         raise UsageError(
-            f"The base URL must be {need}; its host or port is none.", got="a host or port that is none", need=need, hint=hint
+            f"The base URL must be {need}; its host or port is not valid.", got="a host or port that is not valid", need=need, hint=hint
         ) from fault
     strange = not url.netloc.isascii() or any(each.isspace() or not each.isprintable() for each in base_url.strip())
     if url.scheme not in ("http", "https") or not url.hostname or port == 0 or strange:

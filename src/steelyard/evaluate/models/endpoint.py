@@ -548,7 +548,7 @@ def _where(location: str) -> str:
     try:
         return shown(urlsplit(location))
     except ValueError:
-        return "an address that is none"
+        return "an address that is not valid"
 
 
 class _Failed:

@@ -249,8 +249,8 @@ def scorer_named(
         return _code(function_named(name, where), name, options, metric)
     if name not in SCORERS:
         hint = did_you_mean(name.lower().replace("_", "-"), SCORERS)
-        there = "." if hint else f"; there are {', '.join(SCORERS)}, and pkg.mod:function."
-        raise UsageError(f"No scorer {name!r}{there}", got=repr(name), need=f"one of {', '.join(SCORERS)}, or pkg.mod:function", hint=hint)
+        there = "" if hint else f" There are {', '.join(SCORERS)}, and pkg.mod:function."
+        raise UsageError(f"No scorer {name!r}.{there}", got=repr(name), need=f"one of {', '.join(SCORERS)}, or pkg.mod:function", hint=hint)
     return made(SCORERS[name], _with_schema(options, where) if name == "json-schema" else options)
 
 

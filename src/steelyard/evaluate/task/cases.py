@@ -513,8 +513,8 @@ def _asked(
     question = prompting.input.render(row)
     if examples and " ".join(question.split()) in {" ".join(example.question.split()) for example in examples}:
         raise DataError(
-            f"An example is item {name!r} itself, with its answer.",
-            got=f"one that is item {name!r} itself, with its answer",
+            f"Item {name!r} is also one of the examples, so the prompt would show its answer.",
+            got=f"item {name!r} as an example of itself",
             need="examples that are not among the items",
             hint="take examples that are not among the items",
         )

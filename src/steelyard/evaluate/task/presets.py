@@ -25,6 +25,6 @@ def preset_text(name: str) -> str:
     known = preset_names()
     if name not in known:
         hint = did_you_mean(name.lower().replace("-", "_"), known)
-        there = "." if hint else f"; there are {', '.join(known)}."
-        raise UsageError(f"No preset {name!r}{there}", got=repr(name), need=f"one of {', '.join(known)}", hint=hint)
+        there = "" if hint else f" There are {', '.join(known)}."
+        raise UsageError(f"No preset {name!r}.{there}", got=repr(name), need=f"one of {', '.join(known)}", hint=hint)
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")

@@ -647,7 +647,10 @@ class NightlyWatch:
     def from_dict(cls, plain: Mapping[str, Any]) -> NightlyWatch:
         """The watch that `to_dict` wrote."""
         if plain.get("format") != FORMAT:
-            raise UsageError("cannot read this state of nights", got=f"format {plain.get('format')!r}", need=f"format {FORMAT}")
+            got = f"format {plain.get('format')!r}"
+            raise UsageError(
+                f"The kept state of the nights has {got}; this version reads format {FORMAT}.", got=got, need=f"format {FORMAT}"
+            )
         out = cls.__new__(cls)
         out.rules = RULES
         out._known, out._begun = None, 0

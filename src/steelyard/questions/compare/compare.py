@@ -411,10 +411,10 @@ def compare_tallies(
 
     if asked.design == "paired":
         raise UsageError(
-            "Cannot pair two separate tables of counts.",
-            got="two tables",
-            need="a table that remembers the pairs",
-            hint="JointCounts.flips(...) remembers the pairs",
+            "Two separate totals cannot be paired.",
+            got="two tables of counts",
+            need="counts of the pairs, as JointCounts has them",
+            hint="JointCounts.flips(...) counts the pairs",
         )
     metric = metric or usual({"truth", "prediction"})[0]
     found = compare_counts(baseline, candidate, metric, class_label(metric, baseline, asked), asked, warnings)

@@ -22,7 +22,7 @@ DONE = {
     ACCEPTED: "Accepted: nights of {series} are compared with those since {since} from now on.",
     FIXED: "Fixed: nights of {series} are compared with those before {since} again.",
 }
-NOT_SEEN = " Not among the nights since, and so compared with those they had: {tasks}."
+NOT_SEEN = " No night since then; still compared with their earlier nights: {tasks}."
 
 
 @documented(

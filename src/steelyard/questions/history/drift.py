@@ -383,9 +383,9 @@ def _conclude(
     if not drifting:
         alarm = None if chart is None else chart.alarm
         note = f"; the chart gave an alarm at run {alarm.place}" if alarm else ""
-        return f"no drift shown over {many} (evidence {both.value:.3g}, of {1 / alpha:g} needed){note}."
+        return f"No drift shown over {many} (evidence {both.value:.2g}; {1 / alpha:g} means drift){note}."
     side = "below" if s.sign > 0 else "above"
     reached = 0.0 if evidence.first is None else evidence.first.largest
     against = f"{side} the first reference" if reached >= evidence.pooled.largest else f"{side} the runs before"
     since = f", most likely since run {point.place} ({point.time[:10]}), by {abs(point.shift):.4g}" if point else ""
-    return f"drift over {many}: worse, {against} (evidence {both.largest:.3g}, {1 / alpha:g} needed){since}."
+    return f"Drift over {many}: worse, {against} (evidence {both.largest:.3g}; {1 / alpha:g} means drift){since}."

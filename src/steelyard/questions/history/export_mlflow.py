@@ -108,7 +108,7 @@ def _logged(store: History, chosen: list[PastRun], tracking: Tracking, name: str
 
     written: list[PastRun] = []
     warnings: list[str] = []
-    with faults(tracking, f"cannot open the experiment {name!r}"):
+    with faults(tracking, f"Cannot open the experiment {name!r}"):
         experiment = Experiment(client_of(tracking), name)
         found = experiment.exported()
     left = [run for run in chosen if not (run.id in found and found[run.id].finished)]
@@ -116,16 +116,15 @@ def _logged(store: History, chosen: list[PastRun], tracking: Tracking, name: str
         tell(f"exporting {len(left):,} runs", place / len(left))
         so_far = f"{len(written):,} of {len(left):,} runs were exported."
         try:
-            with faults(tracking, f"cannot log run {run.id[:8]}"):
+            with faults(tracking, f"Cannot log run {run.id[:8]}"):
                 _write(experiment, store, run, found.get(run.id), warnings)
         except (KeyboardInterrupt, SystemExit) as stop:
-            stop.add_note(f"{so_far} The same command goes on.")
+            stop.add_note(f"{so_far} Run the same command again to continue.")
             raise
         except SteelyardError as fault:
             hint = f"{fault.hint}; " if fault.hint else ""
-            raise SourceError(
-                f"{fault.sentence} {so_far}", got=fault.got, need=fault.need, hint=f"{hint}the same command goes on"
-            ) from None
+            sentences = f"{fault.sentence} {so_far}"
+            raise SourceError(sentences, got=fault.got, need=fault.need, hint=f"{hint}run the same command again to continue") from None
         written.append(run)
     return written, len(chosen) - len(left), warnings
 

@@ -20,7 +20,7 @@ from steelyard.tally.counts import Counts
     OPTIONS,
     "a Posterior",
     counts="Counts, or a Measurement that keeps its table.",
-    metric="What to know of. Default: accuracy.",
+    metric="Metric whose posterior distribution to give. Default: accuracy.",
 )
 def posterior(
     counts: Counts | Measurement,

@@ -117,9 +117,10 @@ def assumed(f: CurveReading) -> str:
         "points": "fresh noise of the size of the residuals"
         + (", and a shift of the test set that all sizes share" if f.weights == "test sizes" else ", as if points were independent"),
     }[f.design]
+    shared = "" if f.design == "points" else " If all seeds share a test set, the result holds for that test set only."
     return (
         f"{'1 - ' if f.up else ''}{f.metric} = a + b n^-c with a >= 0, {noise}; new items like the old ones, the same learner and "
-        f"settings. Interval: {how}.{'' if f.design == 'points' else ' Seeds that share one test set speak about that test set.'}"
+        f"settings. Interval: {how}.{shared}"
     )
 
 

@@ -534,7 +534,7 @@ def _told(entry: Entry, place: ReferenceLocation, before: Entry | None, settings
     n, runs, scale = entry.num_samples or 0, entry.runs or 1, entry.scale or "raw"
     many = f", {runs} runs" if runs > 1 else ""
     was = f" (was {before.value:.6g})" if before is not None and before.value is not None else ""
-    what = "the value alone" if entry.items is None else "with its items"
+    what = "without item outcomes" if entry.items is None else "with item outcomes"
     facts = {"task": place.task, "model": entry.model, "metric": entry.value_key, "positive": entry.positive, "scale": scale, "n": n}
     missing = None if settings.missing == "error" else settings.missing
     return Recorded(

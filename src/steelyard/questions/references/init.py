@@ -125,7 +125,7 @@ def init(
         written=tuple(written),
         kept=tuple(kept),
         next=NEXT,
-        conclusion=f"Ready: references go to {shown_path(folder)}.",
+        conclusion=f"Ready: references are kept in {shown_path(folder)}.",
         warnings=() if above is None else (f"{shown_path(above)} no longer applies here: only the nearest steelyard.toml is used",),
         signature=signature.write({"goal": "init"}),
     )

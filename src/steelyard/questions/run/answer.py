@@ -426,7 +426,7 @@ def _conclusion(session: RunSession, verdict: Verdict | None) -> str:
     if verdict is not None and isinstance(session.watch, UntilDecided):
         return f"Asked {used:,} of {there:,} items and saved the other {there - used:,}." if used < there else f"Asked all {there:,} items."
     if verdict is None and session.baseline is None:
-        why = "run with against none" if session.against == NOBODY else f"no reference for {session.names[0]!r}"
+        why = "a run against none only measures" if session.against == NOBODY else f"no reference for {session.names[0]!r}"
         return f"Asked {used:,} items. No verdict: {why}."
     return f"Asked {used:,} items."
 

@@ -427,7 +427,7 @@ def _conclusion(suite: SuiteSession, outcome: str, stopped: StoppedSuite) -> str
     if outcome == "regression":
         named = stopped.named
         shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
-        how = f"Worse: {shown}." if named else "Worse together: some task dropped, but no single task can be named."
+        how = f"Worse: {shown}." if named else "Worse together: some task dropped, but it is not clear which."
         if suite.limit is None:
             return f"{how} Decided after {calls}."
         still = sum(task.watch.rule.decision == "continue" for task in suite.tasks)

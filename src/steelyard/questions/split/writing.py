@@ -31,7 +31,7 @@ def places_of(names: Sequence[str], file: Opened, directory: str | os.PathLike[s
     home = Path(os.path.dirname(file.shown) if directory is None else directory)
     if "\0" in str(home) or (directory is not None and not home.is_dir() and os.path.lexists(home)):
         raise UsageError(
-            f"The parts go to a directory, and {str(home)!r} is none.", got="something that is no directory", need="a directory"
+            f"The parts go to a directory, but {str(home)!r} is not a directory.", got="something that is no directory", need="a directory"
         )
     if directory is not None and home.suffix.lower() in (*ENDINGS.values(), *READABLE) and not home.is_dir():
         hint = "make it first if it is meant"
@@ -117,7 +117,7 @@ def _make(home: Path) -> bool:
 
 def _made_meanwhile(place: Path) -> UsageError:
     return UsageError(
-        f"{str(place)!r} was made by somebody else meanwhile.",
+        f"{str(place)!r} was created by another process meanwhile.",
         got=f"{str(place)!r}, made meanwhile",
         need="no such file",
         hint="is another process splitting?",

@@ -664,7 +664,7 @@ def sentence_of(night: SuiteNights) -> str:
     """What the night came to, in a sentence."""
     from steelyard.render.pages.suite_nights import weight_text
 
-    evidence = f"evidence {weight_text(night.evidence)}, an alarm from {weight_text(night.line)}"
+    evidence = f"evidence {weight_text(night.evidence)}, alarm at {weight_text(night.line)}"
     weighed = "both runs of the night" if night.confirm else evidence
     since = "" if night.since is None else f" since {night.since.date or night.since.night}"
     if night.verdict == "regression":
@@ -673,7 +673,7 @@ def sentence_of(night: SuiteNights) -> str:
             return f"Regression{since}, acknowledged as {said.how}{when}{by} ({said.reason}): the next night is judged anew."
         if night.unacknowledged:
             return f"Regression{since}, not acknowledged: steelyard history ack --series {shlex.quote(night.series)} --fixed or --accept."
-        named = f"worse: {', '.join(night.named)}" if night.named else "no single task can be named"
+        named = f"worse: {', '.join(night.named)}" if night.named else "no single task is significant"
         if not (night.alarm or night.confirm):  # after a *changed*
             weighed = "shown for new items by all nights since"
         return f"Regression{since}: {named} ({weighed})."

@@ -30,7 +30,7 @@ from steelyard.results import signature
 from steelyard.results.verdict import Suite, SuiteRow, Verdict, Waiver
 
 UNCONFIRMED = (
-    "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation that they share is not known, so this is not confirmed; "
+    "all {m} tasks together are worse (p = {p:.2g}), but run-to-run variation is not estimated, so this is not confirmed; "
     "record two or more runs per task, or keep earlier runs in a history"
 )
 

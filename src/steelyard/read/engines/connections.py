@@ -70,7 +70,7 @@ class PostgresEngine(Connection):
     dialect = POSTGRESQL
 
     def __init__(self, settings: Mapping[str, str], what: str) -> None:
-        con = connect_postgres(settings, f"cannot read {what}", _told(what))
+        con = connect_postgres(settings, f"Cannot read {what}", _told(what))
         import psycopg
 
         con.cursor_factory = psycopg.RawCursor
@@ -107,7 +107,7 @@ class SqliteEngine(Connection):
     def __init__(self, path: str, what: str) -> None:
         import sqlite3
 
-        check_head(path, SQLITE_HEAD, 0, f"cannot read {what}", "a SQLite database")
+        check_head(path, SQLITE_HEAD, 0, f"Cannot read {what}", "a SQLite database")
         con = guarded(lambda: connect_sqlite(path, "ro"), sqlite3.Error, what)
         con.create_function("MD5", 1, _md5, deterministic=True)
         super().__init__(con, f"sqlite {os.path.realpath(path)}", what, sqlite3.Error)
@@ -140,7 +140,7 @@ class Duckdb(Connection):
     def __init__(self, path: str, what: str) -> None:
         import duckdb
 
-        check_head(path, b"DUCK", 8, f"cannot read {what}", "a DuckDB database")
+        check_head(path, b"DUCK", 8, f"Cannot read {what}", "a DuckDB database")
         con = guarded(lambda: connect_duckdb(path, read_only=True), duckdb.Error, what)
         super().__init__(con, f"duckdb {os.path.realpath(path)}", what, duckdb.Error)
         self.run("BEGIN TRANSACTION")
@@ -170,7 +170,7 @@ def guarded(
 
 
 def _told(what: str, need: str = "a table or query that can be read") -> Callable[[str], SourceError]:
-    return lambda said: SourceError(f"cannot read {what}", got=said, need=need)
+    return lambda message: SourceError(f"Cannot read {what}: {message.rstrip('.')}.", got=message, need=need)
 
 
 def _md5(text: object) -> str | None:

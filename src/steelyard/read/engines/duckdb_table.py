@@ -339,7 +339,8 @@ class EngineTable:
         except duckdb.Error as error:
             if self._unchanged is not None:
                 self._unchanged()  # a file that is gone or another one meanwhile is the cause, whatever DuckDB says of it
-            fault = SourceError(f"cannot read {what}", got=useful_line(error), need="a readable table")
+            got = useful_line(error)
+            fault = SourceError(f"Cannot read {what}: {got.rstrip('.')}.", got=got, need="a readable table")
             raise too_little(error, what) or fault from None
         if self._unchanged is not None:
             self._unchanged()

@@ -84,7 +84,11 @@ def group_sums(source: Source, role: str = "score") -> Sums:
 
 def _on_engine(source: Source) -> SqlTable:
     if not isinstance(source.table, SqlTable):
-        raise DataError("cannot add up on an engine", got=f"{source!r}", need="a table of a database or a Spark frame")
+        raise DataError(
+            f"Only a table of a database or a Spark frame is added up by its engine, not {source!r}.",
+            got=f"{source!r}",
+            need="a table of a database or a Spark frame",
+        )
     return source.table
 
 

@@ -47,16 +47,17 @@ def _finite(text: str) -> float:
 
 
 def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> SourceError:
-    what = f"cannot read {file.shown!r} as JSON"
+    what = f"Cannot read {file.shown!r} as JSON"
     if isinstance(error, RecursionError):
         return SourceError(
             f"{file.shown!r} is nested too deeply in {where}.", got=f"values nested too deeply in {where}", need="a few levels"
         )
     if isinstance(error, _NotStrictJson):
         hint = "write null for a missing number" if "not JSON" in str(error) else ""
-        return SourceError(what, got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
+        return SourceError(f"{what}: {error}, in {where}.", got=f"{error}, in {where}", need="each key once, and finite numbers", hint=hint)
     if not isinstance(error, json.JSONDecodeError):
-        return SourceError(what, got=f"{error}, in {where}"[:200], need="valid JSON")
+        got = f"{error}, in {where}"[:200]
+        return SourceError(f"{what}: {got}.", got=got, need="valid JSON")
     if cut:
         return SourceError(
             f"The last line of {file.shown!r} is cut off ({where}: {error.msg}).",
@@ -64,7 +65,8 @@ def bad_value(file: Opened, where: str, error: Exception, *, cut: bool) -> Sourc
             need="a complete file",
             hint="did the run end early? Remove the last line",
         )
-    return SourceError(what, got=f"{error.msg}, in {where}, column {error.colno}", need="valid JSON")
+    got = f"{error.msg}, in {where}, column {error.colno}"
+    return SourceError(f"{what}: {got}.", got=got, need="valid JSON")
 
 
 def one_value(decoder: Any, text: str) -> Any:
@@ -466,13 +468,14 @@ def _is_split(columns: Any, data: Any) -> bool:
 
 def _split(file: Opened, columns: list[Any], data: list[Any]) -> list[dict[str, Any]]:
     """Rows out of names and values apart, as pandas writes with orient="split"."""
-    what, texts = f"cannot read {file.shown!r}", all(isinstance(name, str) for name in columns)
+    texts = all(isinstance(name, str) for name in columns)
     if not texts or len(set(columns)) < len(columns):
-        got = "a column whose name is no text" if not texts else "a column name more than once"
-        raise SourceError(what, got=got, need="each column with a name of its own")
+        got = "a column whose name is not a text" if not texts else "a column name more than once"
+        raise SourceError(f"{file.shown!r} has {got}.", got=got, need="each column with a name of its own")
     wrong = next((place for place, row in enumerate(data, 1) if len(row) != len(columns)), None)
     if wrong is not None:
-        raise SourceError(what, got=f"{len(data[wrong - 1])} values in row {wrong}", need=f"{len(columns)}, as many as columns")
+        got = f"{len(data[wrong - 1])} values in row {wrong}"
+        raise SourceError(f"{file.shown!r} has {got}, but {len(columns)} columns.", got=got, need=f"{len(columns)}, as many as columns")
     return [dict(zip(columns, row, strict=True)) for row in data]
 
 

@@ -81,7 +81,7 @@ def _cases(path: str, whole: Any) -> list[dict[str, Any]]:
     given = {kind: whole.get(kind) for kind in _KINDS} if isinstance(whole, dict) else {}
     wrong = next((kind for kind, cases in given.items() if cases is not None and not isinstance(cases, list)), None)
     if wrong is not None:
-        raise malformed(path, f"no list under {wrong!r}", "a whole log of deepeval")
+        raise malformed(path, f"{wrong!r} is not a list", "a whole log of deepeval")
     filled = [kind for kind, cases in given.items() if cases]
     if len(filled) > 1:
         counts = ", ".join(f"{len(whole[kind])} {kind}" for kind in filled)
@@ -102,9 +102,9 @@ def _metrics(path: str, case: Mapping[str, Any]) -> dict[str, Any]:
         metric: Mapping[str, Any] = each if isinstance(each, dict) else {}
         name = metric.get("name")
         if not isinstance(name, str):
-            raise malformed(path, f"a metric without a name at {case.get('name')!r}", "metricsData as deepeval writes them")
+            raise malformed(path, f"a metric of {case.get('name')!r} has no name", "metricsData as deepeval writes them")
         if name in scores:
-            raise malformed(path, f"the metric {name!r} twice at {case.get('name')!r}", "one name per metric", "name the metrics apart")
+            raise malformed(path, f"{case.get('name')!r} has the metric {name!r} twice", "one name per metric", "name the metrics apart")
         scores[name] = None if metric.get("error") is not None else _number(metric.get("score"))
     return scores
 

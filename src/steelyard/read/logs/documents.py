@@ -47,14 +47,14 @@ def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
             except (ValueError, RecursionError) as error:
                 raise bad_value(file, f"line {number}", error, cut=not raw.endswith(b"\n")) from None
             if not isinstance(found, dict):
-                raise malformed(path, f"something else in line {number}", "one object per line")
+                raise malformed(path, f"line {number} is not a JSON object", "one object per line")
             yield number, found
     file.check_unchanged()
 
 
 def malformed(path: str, got: str, need: str, hint: str = "") -> SourceError:
     """A file that has the look of a tool's log, and then not its shape."""
-    return SourceError(f"cannot read the log {path!r}", got=got, need=need, hint=hint)
+    return SourceError(f"Cannot read the log {path!r}: {got}.", got=got, need=need, hint=hint)
 
 
 def listed_in(path: str, whole: Any, key: str, tool: str) -> list[dict[str, Any]]:
@@ -62,10 +62,10 @@ def listed_in(path: str, whole: Any, key: str, tool: str) -> list[dict[str, Any]
     rows = whole.get(key) if isinstance(whole, dict) else whole if not key else None
     where = f"under {key!r}" if key else "in the file"
     if not isinstance(rows, list):
-        raise malformed(path, f"no list {where}", f"a whole log of {tool}")
+        raise malformed(path, f"no list {where}, which a log of {tool} has", f"a whole log of {tool}")
     wrong = next((place for place, row in enumerate(rows) if not isinstance(row, dict)), None)
     if wrong is not None:
-        raise malformed(path, f"no object as element {wrong + 1} {where}", f"a whole log of {tool}")
+        raise malformed(path, f"element {wrong + 1} {where} is not an object", f"a whole log of {tool}")
     if not rows:
         raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     return rows
@@ -80,7 +80,7 @@ def digest(path: str, value: Any) -> str:
     try:
         text = json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except RecursionError:
-        raise malformed(path, "values nested too deeply", "a few levels") from None
+        raise malformed(path, "its values are nested too deeply", "a few levels") from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:_DIGITS]
 
 

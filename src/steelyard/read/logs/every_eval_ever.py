@@ -106,7 +106,12 @@ def _found(path: str) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
     details = aggregate.get("detailed_evaluation_results")
     declared = details.get("total_rows") if isinstance(details, dict) else None
     if isinstance(declared, int) and declared != len(rows):
-        raise malformed(path, f"{len(rows)} rows", f"the {declared} rows that its aggregate declares", "copy both files again")
+        raise malformed(
+            path,
+            f"{len(rows)} rows, but its aggregate declares {declared}",
+            f"the {declared} rows that its aggregate declares",
+            "copy both files again",
+        )
     _refuse_strangers(path, rows, aggregate)
     return path, rows, aggregate
 
@@ -119,8 +124,9 @@ def _refuse_strangers(path: str, rows: Sequence[Mapping[str, Any]], aggregate: M
         return  # the schema asks for no ids
     strange = [name for name in dict.fromkeys(map(_result, rows)) if name not in known]
     if strange:
-        need = f"results of its aggregate: {', '.join(sorted(map(str, known))[:8])}"
-        raise malformed(path, f"items of the result {strange[0]!r}", need, "copy both files again")
+        listed = ", ".join(sorted(map(str, known))[:8])
+        got = f"items of the result {strange[0]!r}, which its aggregate does not have (it has {listed})"
+        raise malformed(path, got, f"results of its aggregate: {listed}", "copy both files again")
 
 
 def _changed(path: str, aggregate: Mapping[str, Any]) -> list[str]:
@@ -176,7 +182,7 @@ def _checked(path: str, number: int, row: dict[str, Any]) -> dict[str, Any]:
     given = row.get("evaluation")
     wrong = next((key for key in ("sample_id", "model_id", "evaluation_name") if not isinstance(row.get(key), str)), None)
     if wrong is not None or not isinstance(given, dict) or not any(key in given for key in _FIELDS):
-        got = f"no {wrong or 'evaluation.score'} in line {number} (schema {row.get('schema_version')!r})"
+        got = f"line {number} has no {wrong or 'evaluation.score'} (schema {row.get('schema_version')!r}; {TOOL} 0.3 is read)"
         raise malformed(path, got, f"the instance schema of {TOOL} 0.3")
     return row
 
@@ -253,7 +259,7 @@ def _hashes(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str] | None:
     for row in rows:
         given = row.get("sample_hash")
         if given is not None and found.setdefault(row["sample_id"], given) != given:
-            raise malformed(path, f"the sample {row['sample_id']!r} with two hashes", "one content per sample_id", "rename one of them")
+            raise malformed(path, f"the sample {row['sample_id']!r} has two hashes", "one content per sample_id", "rename one of them")
     hashes = [row.get("sample_hash") for row in rows]
     return [str(each) for each in hashes] if all(hashes) else None
 

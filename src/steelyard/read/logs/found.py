@@ -124,7 +124,7 @@ def read_log(path: str, choices: Choices, *, shown: str | None = None, looked_at
             raise
         told = [text.replace(path, shown) for text in (mistake.what, mistake.got, mistake.need, mistake.hint)]
         if isinstance(mistake, SeveralError):
-            raise SeveralError(mistake.choice, mistake.found, told[0], got=told[1], need=told[2], hint=told[3]) from None
+            raise SeveralError(told[0], mistake.choice, mistake.found, got=told[1], need=told[2], hint=told[3]) from None
         raise type(mistake)(told[0], got=told[1], need=told[2], hint=told[3]) from None
     _refuse_unused(log, choices, shown or path, form.verified)
     return log

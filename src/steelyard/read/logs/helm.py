@@ -158,11 +158,11 @@ class _Item:
     def add(self, stat: Mapping[str, Any]) -> None:
         name = stat.get("name")
         if not isinstance(name, Mapping) or not isinstance(name.get("name"), str):
-            raise malformed(self.path, f"a stat without a name at instance {self.instance!r}", "stats as HELM writes them")
+            raise malformed(self.path, f"a stat of instance {self.instance!r} has no name", "stats as HELM writes them")
         key = name["name"], text_or_none(name.get("split"))
         value = stat.get("mean"), text_or_none(name.get("sub_split"))  # no values at all: HELM leaves the mean out
         if self.stats.setdefault(key, value) != value:
-            got = f"the metric {key[0]!r} twice, with different values, at instance {self.instance!r}"
+            got = f"instance {self.instance!r} has two different values of {key[0]!r}"
             raise malformed(self.path, got, "one value per instance, perturbation and trial", "were two runs written into one file?")
 
     def row(self, metric: str, split: str | None) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _items(path: str) -> list[_Item]:
     for place, entry in enumerate(entries, 1):
         instance, trial, stats = entry.get("instance_id"), entry.get("train_trial_index"), entry.get("stats")
         if not isinstance(instance, str) or type(trial) is not int or not isinstance(stats, list):
-            raise malformed(path, f"entry {place} without instance_id, train_trial_index or stats", "entries as HELM writes them")
+            raise malformed(path, f"entry {place} has no instance_id, train_trial_index or stats", "entries as HELM writes them")
         perturbation = names.get(_described(path, entry))
         item = items.setdefault((instance, perturbation, trial), _Item(path, instance, perturbation, trial))
         for stat in stats:
@@ -240,7 +240,7 @@ def _spec(path: str) -> tuple[str | None, dict[str, str]]:
         return None, {}
     spec = document(beside)
     if not isinstance(spec, dict):
-        raise malformed(beside, "no object", "the run_spec.json of HELM")
+        raise malformed(beside, "it is not a JSON object", "the run_spec.json of HELM")
     adapter, scenario = spec.get("adapter_spec"), spec.get("scenario_spec")
     model = text_or_none(adapter.get("model")) if isinstance(adapter, dict) else None
     if not isinstance(scenario, dict):

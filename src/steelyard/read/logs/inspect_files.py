@@ -55,10 +55,14 @@ class Archive:
         info = self._members[name]
         self._refuse_bomb(info)
         if info.flag_bits & _ENCRYPTED:
-            raise self._fault(name, "an encrypted member", "an archive without a password")
+            raise self._fault(name, "it is encrypted", "an archive without a password")
         unpack = _METHODS.get(info.compress_type)
         if unpack is None:
-            raise self._fault(name, f"the compression method {info.compress_type}", "a member stored, deflated or packed with zstd")
+            raise self._fault(
+                name,
+                f"compression method {info.compress_type} is not supported (stored, deflated and zstd are)",
+                "a member stored, deflated or packed with zstd",
+            )
         try:
             content = unpack(self._packed(info), info.file_size)
         except SourceError as error:
@@ -68,7 +72,9 @@ class Archive:
         except Exception as error:  # each library has its own class for damaged data
             raise self._fault(name, f"damaged data ({error})"[:200], "a whole file", "copy it again") from None
         if len(content) != info.file_size or zlib.crc32(content) != info.CRC:
-            got = f"{len(content):,} bytes that are not the {info.file_size:,} of the directory, or not their checksum"
+            got = "its checksum is wrong"
+            if len(content) != info.file_size:
+                got = f"it has {len(content):,} bytes, but the archive lists {info.file_size:,}"
             raise self._fault(name, got, "a whole file", "copy it again")
         return content
 
@@ -87,11 +93,11 @@ class Archive:
     def _refuse_bomb(self, info: zipfile.ZipInfo) -> None:
         large = info.file_size > SUSPECT and info.file_size > RATIO * max(info.compress_size, 1)
         if info.file_size > LIMIT or large:
-            got = f"{info.file_size:,} bytes out of {info.compress_size:,}"
+            got = f"{info.compress_size:,} bytes would become {info.file_size:,}, more than {LIMIT:,} or than {RATIO} times as many"
             raise self._fault(info.filename, got, f"at most {LIMIT:,} bytes, and {RATIO} times what is in the archive")
 
     def _fault(self, name: str, got: str, need: str, hint: str = "") -> SourceError:
-        return SourceError(f"cannot unpack {name!r} of the Inspect log {self._path!r}", got=got, need=need, hint=hint)
+        return SourceError(f"Cannot unpack {name!r} of the Inspect log {self._path!r}: {got}.", got=got, need=need, hint=hint)
 
 
 def _stored(packed: bytes, size: int) -> bytes:
@@ -206,7 +212,7 @@ def header_and_samples(path: str) -> tuple[dict[str, Any], list[Any]]:
     header, samples = _unpacked(path) if _head(path).startswith(MAGIC) else _document(path)
     check()
     if not isinstance(header.get("eval"), dict):
-        raise malformed(path, "a header without 'eval'", f"a log of {TOOL}")
+        raise malformed(path, "its header has no 'eval'", f"a log of {TOOL}")
     return header, samples
 
 
@@ -221,11 +227,15 @@ def _unpacked(path: str) -> tuple[dict[str, Any], list[Any]]:
     names = set(archive.names)
     if not names & {_HEADER, _START}:
         listed = ", ".join(archive.names[:5])
-        raise malformed(path, f"a zip archive of other things ({listed or 'empty'})", f"a log of {TOOL}, with {_HEADER} or {_START}")
+        raise malformed(
+            path,
+            f"the zip archive has neither {_HEADER} nor {_START} (it has {listed or 'nothing'})",
+            f"a log of {TOOL}, with {_HEADER} or {_START}",
+        )
     name = _HEADER if _HEADER in names else _START
     header = _parsed(path, name, archive.read(name))
     if not isinstance(header, dict):
-        raise malformed(path, f"no object in {name!r}", f"a log of {TOOL}")
+        raise malformed(path, f"{name!r} is not a JSON object", f"a log of {TOOL}")
     journal = sorted((int(found[1]), name) for name in names if (found := _JOURNAL.match(name)))
     parts = [_SUMMARIES] if _SUMMARIES in names else [name for _, name in journal]
     if parts:
@@ -239,7 +249,7 @@ def _document(path: str) -> tuple[dict[str, Any], list[Any]]:
     with open(file.plain, "rb") as stream:
         whole = _parsed(path, "the file", stream.read().removeprefix(b"\xef\xbb\xbf"))
     if not isinstance(whole, dict):
-        raise malformed(path, "no object", f"a log of {TOOL}")
+        raise malformed(path, "it is not a JSON object", f"a log of {TOOL}")
     samples = whole.pop("samples", None)
     return whole, [] if samples is None else _list(path, "samples", samples)
 
@@ -249,9 +259,9 @@ def _parsed(path: str, name: str, content: bytes) -> Any:
     try:
         return json.loads(content, object_pairs_hook=_once)
     except RecursionError:
-        raise malformed(path, f"values nested too deeply in {name!r}", "a few levels") from None
+        raise malformed(path, f"{name} is nested too deeply", "a few levels") from None
     except (ValueError, UnicodeDecodeError) as error:
-        raise malformed(path, f"{name!r} that is damaged ({error})"[:200], "whole JSON", "did the run end early? copy it again") from None
+        raise malformed(path, f"{name} is damaged ({error})"[:200], "whole JSON", "did the run end early? copy it again") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -263,5 +273,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _list(path: str, name: str, rows: Any) -> list[Any]:
     if not isinstance(rows, list):
-        raise malformed(path, f"no list in {name!r}", f"a log of {TOOL}")
+        raise malformed(path, f"{name!r} is not a list", f"a log of {TOOL}")
     return rows

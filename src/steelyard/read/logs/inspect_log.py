@@ -240,7 +240,7 @@ def _latest(path: str, found: Iterable[Any]) -> tuple[list[dict[str, Any]], list
     repeated = 0
     for place, row in enumerate(found):
         if not isinstance(row, dict) or type(row.get("id")) not in (int, str) or type(row.get("epoch")) is not int:
-            raise malformed(path, f"something else as sample {place + 1}", "samples with an id and an epoch")
+            raise malformed(path, f"sample {place + 1} has no id or no epoch", "samples with an id and an epoch")
         key = (str(row["id"]), row["epoch"])
         if key in kept and not kept[key].get("error"):
             got = f"the sample {key[0]!r} twice in epoch {key[1]}"
@@ -343,7 +343,9 @@ def _absent(path: str, rows: Sequence[Mapping[str, Any]], spec: Mapping[str, Any
     """Rows without a score for samples that should be there; what is known of them from another epoch comes along."""
     ids, epochs, _ = _promised(spec)
     if len(ids) * epochs > _MOST:
-        raise malformed(path, f"a header that promises {len(ids):,} samples in {epochs:,} epochs", f"at most {_MOST:,} in all")
+        raise malformed(
+            path, f"its header announces {len(ids):,} samples in {epochs:,} epochs, more than {_MOST:,} in all", f"at most {_MOST:,} in all"
+        )
     there = {(str(row["id"]), row["epoch"]) for row in rows}
     known = {str(row["id"]): _facts(row) for row in rows}
     wanted = ((each, epoch) for epoch in range(1, epochs + 1) for each in ids)

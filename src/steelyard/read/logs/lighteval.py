@@ -130,7 +130,7 @@ def _details(path: str) -> dict[str, str]:
 def _struct(path: str, row: Mapping[str, Any], name: str, place: int) -> dict[str, Any]:
     found = row.get(name)
     if not isinstance(found, dict):
-        raise malformed(path, f"no {name!r} in row {place}", "details as lighteval writes them")
+        raise malformed(path, f"row {place} has no {name!r}", "details as lighteval writes them")
     return found
 
 

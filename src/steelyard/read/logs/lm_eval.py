@@ -193,12 +193,12 @@ def _lines(path: str) -> list[LoggedSample]:
                 row = decoder.decode(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except (ValueError, RecursionError) as error:
                 cut = not raw.endswith(b"\n")
-                got = f"line {number}, the last, that is cut off" if cut else f"line {number}: {error}"
+                got = f"the last line ({number}) is cut off" if cut else f"line {number}: {error}"
                 raise damaged(path, got, "whole lines of JSON", "did the run or the copy end early?" if cut else "") from None
             found.append(_sample(row, number, path))
     file.check_unchanged()
     if not found:
-        raise damaged(path, "no lines", "at least one document")
+        raise damaged(path, "it is empty", "at least one document")
     return found
 
 
@@ -209,12 +209,12 @@ def _constant(text: str) -> float | None:
 
 def _sample(row: Any, line: int, path: str) -> LoggedSample:
     if not isinstance(row, dict) or type(row.get("doc_id")) not in (int, str):
-        raise damaged(path, f"no doc_id in line {line}", "a doc_id in every line")
+        raise damaged(path, f"line {line} has no doc_id", "a doc_id in every line")
     names = row.get("metrics")
     if not isinstance(names, list):
         names = [name for name in row if name not in _FIXED]
     if not all(isinstance(name, str) for name in names):
-        raise damaged(path, f"something else than names as the metrics of line {line}", "a list of names")
+        raise damaged(path, f"the metrics of line {line} are not a list of names", "a list of names")
     doc, answers, way = row.get("doc"), row.get("filtered_resps"), row.get("filter")
     hashes = [value if isinstance(value := row.get(key), str) else None for key in _HASHES]
     answer = answers[0] if isinstance(answers, list) and len(answers) == 1 else None
@@ -236,7 +236,7 @@ def _with_filters(samples: Sequence[LoggedSample], declared: Sequence[str], path
     if written == len(samples):
         return list(samples)
     if written:
-        raise damaged(path, f"a filter in {written} of {len(samples)} lines", "a filter in every line or in none")
+        raise damaged(path, f"{written} of {len(samples)} lines name a filter, the others do not", "a filter in every line or in none")
     seen: dict[str, int] = {}
     places = []
     for sample in samples:
@@ -247,7 +247,7 @@ def _with_filters(samples: Sequence[LoggedSample], declared: Sequence[str], path
         twice = next(sample for sample, place in zip(samples, places, strict=True) if place == len(declared))
         raise damaged(
             path,
-            f"doc_id {twice.id} {seen[twice.id]} times, again in line {twice.line}",
+            f"doc_id {twice.id} is there {seen[twice.id]} times, again in line {twice.line}, for {len(declared)} filters",
             f"each document once per filter ({', '.join(declared)})",
             "two runs appended to one file? keep one of them",
         )
@@ -266,7 +266,7 @@ def _refuse_duplicates(samples: Sequence[LoggedSample], chosen: str, path: str) 
     other = any(sample.hashes[0] != first[sample.id].hashes[0] for sample in again)
     raise damaged(
         path,
-        f"{len(again)} documents again through the filter {chosen!r}, such as doc_id {again[0].id} in lines "
+        f"{len(again)} documents are there twice with the filter {chosen!r}, such as doc_id {again[0].id} in lines "
         f"{first[again[0].id].line} and {again[0].line}",
         "each document once per filter",
         "their contents differ: the file mixes two tasks" if other else "two runs appended to one file? keep one of them",
@@ -346,7 +346,7 @@ def _fill(columns: dict[str, list[Any]], samples: Sequence[LoggedSample], counte
     if type(effective) is not int or effective <= len(samples):
         return []
     if effective > _MOST:
-        raise damaged(path, f"results that promise {_shown([effective])} documents", f"at most {_MOST:,}")
+        raise damaged(path, f"its results announce {_shown([effective])} documents, more than {_MOST:,}", f"at most {_MOST:,}")
     ids = {sample.id for sample in samples}
     absent = [each for place in range(effective) if (each := str(place)) not in ids]
     said = f"{effective - len(samples)} of the run's {effective} documents are not in {path!r}"
@@ -419,4 +419,4 @@ def _other_quotient(metric: str, name: str, columns: Mapping[str, Sequence[Any]]
     ours = above / below if name == "ratio" else math.exp(min(above / below, 700.0))
     if agree(ours, told):
         return []
-    return [f"{TOOL}'s own number of {metric!r} is {told:.6g}, and that of the items is {ours:.6g}: they are not those that it added up"]
+    return [f"{TOOL} reports {told:.6g} as {metric!r}, but the items in its log give {ours:.6g}"]

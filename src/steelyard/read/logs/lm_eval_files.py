@@ -217,7 +217,7 @@ def _results(path: str) -> dict[str, Any]:
         raise damaged(path, str(error), "the whole file that the run wrote") from None
     file.check_unchanged()
     if not isinstance(found, dict) or not isinstance(found.get("results"), dict):
-        raise damaged(path, "no results in it", "the whole file that the run wrote")
+        raise damaged(path, "it has no results", "the whole file that the run wrote")
     return found
 
 
@@ -229,7 +229,7 @@ def made(path: str) -> str | None:
 
 def damaged(path: str, got: str, need: str, hint: str = "") -> SourceError:
     """A file that looks like the tool's, and is not whole."""
-    return SourceError(f"cannot read {path!r} as a log of {TOOL}", got=got, need=need, hint=hint)
+    return SourceError(f"Cannot read {path!r} as a log of {TOOL}: {got}.", got=got, need=need, hint=hint)
 
 
 def of_task(results: Mapping[str, Any] | None, key: str, task: str) -> Any:

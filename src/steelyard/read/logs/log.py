@@ -71,7 +71,7 @@ class Log:
 class SeveralError(AmbiguityError):
     """A log holds several of what is chosen by one option. choice: task, model, prompt, ...; found: the names of all."""
 
-    def __init__(self, choice: str, found: Sequence[str], what: str, *, got: str = "", need: str = "one", hint: str = "") -> None:
+    def __init__(self, what: str, choice: str, found: Sequence[str], *, got: str = "", need: str = "one", hint: str = "") -> None:
         super().__init__(what, got=got, need=need, hint=hint)
         self.choice, self.found = choice, tuple(found)
 
@@ -108,9 +108,9 @@ def pick(what: str, asked: str | None, found: Sequence[str], shown: str, *, opti
     if not found:
         raise UsageError(f"{shown!r} has no {what}.", got="none", need="one")
     raise SeveralError(
+        f"{shown!r} has {len(found)} {'entries' if what == 'entry' else what + 's'}: {listed}.",
         what,
         found,
-        f"{shown!r} has {len(found)} {'entries' if what == 'entry' else what + 's'}: {listed}.",
         got=f"{len(found)}: {listed}",
         need="one of them",
         hint=choice_of(parameter, found[0]),

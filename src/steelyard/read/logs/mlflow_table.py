@@ -46,7 +46,8 @@ def read(path: str, choices: Choices) -> Log:
     rows = _rows(path)
     metrics = _metrics(rows)
     if not metrics:
-        got = f"columns {', '.join(map(repr, list(dict.fromkeys(name for row in rows for name in row))[:12]))}"
+        listed = ", ".join(map(repr, list(dict.fromkeys(name for row in rows for name in row))[:12]))
+        got = f"no column NAME/score or NAME/value has numbers, true/false or yes/no (columns: {listed})"
         raise malformed(path, got, "a column NAME/score or NAME/value of numbers, true/false or yes/no")
     asked = next((name for name, column in metrics.items() if choices.score in (column, column.rpartition("/")[0])), choices.score)
     score = pick("metric", asked, list(metrics), path, option="score")
@@ -80,12 +81,12 @@ def _rows(path: str) -> list[dict[str, Any]]:
 def _turned(path: str, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     names, data = whole.get("columns"), whole.get("data")
     if not isinstance(names, list) or not isinstance(data, list) or not all(isinstance(name, str) for name in names):
-        raise malformed(path, "no columns and data", "a table as MLflow writes it")
+        raise malformed(path, "it has no columns and data", "a table as MLflow writes it")
     if len(set(names)) < len(names):
-        raise malformed(path, "a column name more than once", "each name once")
+        raise malformed(path, "a column name is there more than once", "each name once")
     wrong = next((place for place, row in enumerate(data, 1) if not isinstance(row, list) or len(row) != len(names)), None)
     if wrong is not None:
-        raise malformed(path, f"row {wrong} of another length than the {len(names)} columns", "rows of one length")
+        raise malformed(path, f"row {wrong} does not have {len(names)} cells, one for each column", "rows of one length")
     if not data:
         raise SourceError(f"No items in {path!r}.", got="no items", need="at least one row")
     return [dict(zip(names, row, strict=True)) for row in data]
@@ -130,7 +131,7 @@ def _ids(path: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         names = list(dict.fromkeys(name for row in rows for name in row))
         raise malformed(
             path,
-            f"columns {', '.join(map(repr, names[:12]))}",
+            f"no column tells the items apart (columns: {', '.join(map(repr, names[:12]))})",
             f"one that tells the items apart: {', '.join((*_IDS[:1], *_INPUTS))}",
             "add an id column to the data that is evaluated",
         )

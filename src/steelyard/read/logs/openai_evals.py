@@ -69,10 +69,10 @@ class _Run:
             if self.spec is not None:
                 raise malformed(self.path, f"a second spec in line {number}", "one run per file", "split the file at its specs")
             if not isinstance(line["spec"], dict):
-                raise malformed(self.path, "a spec that is no object", "a log of OpenAI evals")
+                raise malformed(self.path, "its spec is not an object", "a log of OpenAI evals")
             self.spec = line["spec"]
         elif self.spec is None:
-            raise malformed(self.path, "no spec in the first line", "a log of OpenAI evals")
+            raise malformed(self.path, "the first line has no spec", "a log of OpenAI evals")
         elif "final_report" in line:
             self.reported = True
             self.report = line["final_report"] if isinstance(line["final_report"], dict) else {}
@@ -82,10 +82,11 @@ class _Run:
     def event(self, number: int, line: Mapping[str, Any]) -> None:
         sample, kind, data = line.get("sample_id"), line.get("type"), line.get("data")
         if not isinstance(sample, str) or not isinstance(kind, str):
-            raise malformed(self.path, f"an event without sample_id or type in line {number}", "events as OpenAI evals writes them")
+            raise malformed(self.path, f"the event in line {number} has no sample_id or no type", "events as OpenAI evals writes them")
         run = (self.spec or {}).get("run_id")
         if line.get("run_id") != run:
-            raise malformed(self.path, f"run {line.get('run_id')!r} in line {number}", f"one run, {run!r}")
+            got = f"line {number} is of run {line.get('run_id')!r}, the lines before it of run {run!r}"
+            raise malformed(self.path, got, f"one run, {run!r}")
         found = self.values.setdefault(sample, {})
         data = data if isinstance(data, dict) else {}
         if kind == "error":
@@ -107,7 +108,8 @@ class _Run:
         if not self.values:
             raise SourceError(f"No events in {self.path!r}.", got="no events", need="at least one sample")
         if not found:
-            got = f"{len(self.values)} samples" + (f", metrics without numbers: {', '.join(self.metrics)}" if self.metrics else "")
+            without = f"; no numbers in {', '.join(self.metrics)}" if self.metrics else ""
+            got = f"its {len(self.values)} samples have neither match events nor metrics events with numbers{without}"
             raise malformed(self.path, got, "match events, or metrics events with numbers")
         return found
 

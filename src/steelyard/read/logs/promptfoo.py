@@ -149,7 +149,7 @@ def _provider(path: str, row: Mapping[str, Any]) -> str:
     given = row.get("provider")
     found = given if isinstance(given, str) else given.get("label") or given.get("id") if isinstance(given, dict) else None
     if not isinstance(found, str):
-        raise malformed(path, "a row without a provider", "rows as promptfoo writes them")
+        raise malformed(path, "a row has no provider", "rows as promptfoo writes them")
     return found
 
 
@@ -192,7 +192,7 @@ def _prompt(path: str, rows: Sequence[Mapping[str, Any]], labels: Mapping[str, s
         got = ", ".join(_short(found[key]) + f" ({key[:8]})" for key in matching[:20])
         keys = [key[:8] if len({each[:8] for each in matching}) == len(matching) else key for key in matching]
         raise SeveralError(
-            "prompt", keys, f"{path!r} has {len(matching)} prompts: {got}.", got=got, need="one of them", hint=choice_of("prompt", keys[0])
+            f"{path!r} has {len(matching)} prompts: {got}.", "prompt", keys, got=got, need="one of them", hint=choice_of("prompt", keys[0])
         )
     return matching[0], _short(found[matching[0]])
 

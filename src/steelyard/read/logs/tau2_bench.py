@@ -40,7 +40,7 @@ def read(path: str, choices: Choices) -> Log:
     file = os.path.join(path, _RESULTS) if os.path.isdir(path) else path
     whole = document(file)
     if not isinstance(whole, dict):
-        raise malformed(file, "no object", f"a whole log of {TOOL}")
+        raise malformed(file, "it is not a JSON object", f"a whole log of {TOOL}")
     info = _object(whole.get("info"))
     domain = text_or_none(_object(info.get("environment_info")).get("domain_name"))
     kept = "simulations" if whole.get("simulations") or not whole.get("simulation_index") else "simulation_index"

@@ -61,7 +61,7 @@ def task_of(path: str, row: Mapping[str, Any]) -> str:
     """The task of a trial, by its number or its name."""
     found = row.get("task_id")
     if type(found) not in (int, str) or found == "":
-        raise malformed(path, "a trial without a task_id", "trials as the tool writes them")
+        raise malformed(path, "a trial has no task_id", "trials as the tool writes them")
     return str(found)
 
 
@@ -70,7 +70,9 @@ def reward_of(path: str, value: Any, row: Mapping[str, Any]) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise malformed(path, f"the reward {repr(value)[:80]} of task {str(row.get('task_id'))[:80]!r}", "a finite number")
+        raise malformed(
+            path, f"the reward of task {str(row.get('task_id'))[:80]!r} is {repr(value)[:80]}, not a finite number", "a finite number"
+        )
     return next((float(whole) for whole in (0, 1) if abs(value - whole) <= SUCCESS), float(value))
 
 
@@ -148,7 +150,9 @@ def _absent(path: str, rows: Sequence[Trial], promised: Sequence[str], tries: in
     numbers = sorted({row["repeat"] for row in rows})
     numbers += [n for n in range(tries) if n not in numbers][: max(0, tries - len(numbers))]
     if len(tasks) * len(numbers) > _MOST:
-        raise malformed(path, f"{len(tasks):,} tasks in {len(numbers):,} trials", f"at most {_MOST:,} in all")
+        raise malformed(
+            path, f"{len(tasks):,} tasks in {len(numbers):,} trials are more than {_MOST:,} in all", f"at most {_MOST:,} in all"
+        )
     there = {(row["id"], row["repeat"]) for row in rows}
     wanted = ((task, number) for number in numbers for task in tasks)
     return [{"id": task, "repeat": number, "reward": None, "error": None} for task, number in wanted if (task, number) not in there]

@@ -347,7 +347,7 @@ def split_facts(c: Comparison) -> list[str]:
             ahead += 1
         else:
             behind += 1
-    went = f"candidate better in {ahead} of {len(splits)} splits, worse in {behind}, level in {level}"
+    went = f"candidate better in {ahead} of {len(splits)} splits, worse in {behind}, equal in {level}"
     out = [_scheme(c, splits), went + (f", undefined in {undefined}" if undefined else "")]
     if c.test.statistic is not None:
         df = " and ".join(map(str, c.test.details.df or []))
@@ -376,7 +376,7 @@ def _span(sizes: Sequence[int]) -> str:
 def pooled_title(c: Comparison) -> str:
     """What the pooled tables are."""
     times = c.details.repeats if c.details.test_size is None else None
-    each = f"; every item is in it {times} times" if times is not None and times > 1 and not c.details.failures else ""
+    each = f"; every item counts {times} times" if times is not None and times > 1 and not c.details.failures else ""
     return f"predictions pooled over the splits, baseline / candidate (rows: truth){each}"
 
 

@@ -203,7 +203,7 @@ def _evidence(r: Drift) -> list[tuple[str, str]]:
         if part is not None:
             crossed = f", reached at run {part.crossed.place}" if part.crossed else ""
             so_far = f"{part.value:.3g}, at most {part.largest:.3g} so far"
-            out.append((label, f"{so_far} ({r.evidence.bar:g} needed{crossed}; may be looked at any time)"))
+            out.append((label, f"{so_far} ({r.evidence.bar:g} means drift{crossed}; valid however often you look)"))
     return out
 
 
@@ -215,8 +215,8 @@ def _chart(r: Drift) -> list[tuple[str, str]]:
     if c.alarm:
         alarm = f"alarm at run {c.alarm.place} ({c.alarm.time[:10]})"
     length, fall = c.average_run_length, c.after_a_fall_of
-    often = "practically no false alarm" if length is None else f"a false alarm about every {float(f'{length:.2g}'):,.0f} healthy runs"
-    found = f"a fall of {fall:g} deviation{'s' if fall != 1 else ''} found after {c.average_run_length_after:.1f}"
+    often = "practically no false alarm" if length is None else f"one false alarm per about {float(f'{length:.2g}'):,.0f} healthy runs"
+    found = f"a fall of {fall:g} standard deviation{'s' if fall != 1 else ''} is found after {c.average_run_length_after:.1f} runs"
     normal = " (if runs are normal)" if c.law == "normal" else ""
     return [("CUSUM", f"{alarm}; k {c.k:g}, h {c.h:g}: on average {often}, {found}{normal}")]
 
@@ -242,7 +242,7 @@ def _alarms(r: Drift) -> list[tuple[str, str]]:
         return []
     a = r.alarms
     many = f"{a.regressions:,} of {a.checks:,} checks found a regression"
-    return [("guard", f"{many}; if all runs were healthy, at most {a.expected:.3g} would be expected")]
+    return [("guard", f"{many}; expected by chance: at most {a.expected:.3g}")]
 
 
 def _flaky(r: Drift) -> list[tuple[str, str]]:

@@ -12,9 +12,9 @@ from steelyard.render.pictures.plane import Line, Plane
 from steelyard.render.pictures.time_scale import seconds, time_scale
 from steelyard.results.nights import BudgetOutcome, NightAlarm, NightSimulation
 
-BUDGET_HEADS = ("budget", "alarm line", "nights", "alarms", "regression", "changed", "still red", "first alarm", "named")
+BUDGET_HEADS = ("budget", "alarm line", "nights", "alarms", "regression", "changed", "unacknowledged", "first alarm", "tasks")
 BUDGET_NUMBERS = (1, 2, 3, 4, 5, 6)
-ALARM_HEADS = ("night (UTC)", "budget", "verdict", "evidence", "since", "named", "fell most")
+ALARM_HEADS = ("night (UTC)", "budget", "verdict", "evidence", "since", "tasks", "fell most")
 ACK_HEADS = ("time (UTC)", "acknowledged as", "by", "reason")
 MANY = 1e7  # evidence from here on as 2e7
 LOWEST = 0.1  # evidence that is drawn at the bottom

@@ -43,16 +43,17 @@ def night_lines(night: SuiteNights) -> list[str]:
     """The night in a few lines, the claim last."""
     runs = f"{night.baseline:,} run{'' if night.baseline == 1 else 's'}"
     held = f", compared with {runs}" if night.baseline and not night.unacknowledged else ""
-    line = f"an alarm from {weight_text(night.line)} ({night.runs_per_year:g} runs a year, {night.false_alarms_per_year:g} false)"
+    alarms = f"{night.false_alarms_per_year:g} false alarm{'' if night.false_alarms_per_year == 1 else 's'}"
+    line = f"alarm at {weight_text(night.line)} ({night.runs_per_year:g} runs and {alarms} a year)"
     weighed = "two runs of one night decide (confirm)" if night.confirm else f"evidence {weight_text(night.evidence)}, {line}"
     out = [f"nights of {night.series}: night {night.nights:,} ({night.night}){held}; {weighed}"]
     if night.since is not None:
-        out.append(f"worse since {since_text(night)}; named: {', '.join(night.named[:NAMED]) or 'none'}")
+        out.append(f"worse since {since_text(night)}: {', '.join(night.named[:NAMED]) or 'no single task is significant'}")
     if night.fell:
         fell = [f"{one.item} of {one.task}" for one in night.fell[:NAMED]]
         out.append(f"fell most: {', '.join(fell)}")
     if night.verdict == "regression" and night.acknowledged is None:
-        out.append(f"red until it is acknowledged: {ACK} --series {shlex.quote(night.series)} --fixed (or --accept) --reason ...")
+        out.append(f"red until acknowledged: {ACK} --series {shlex.quote(night.series)} --fixed (or --accept) --reason ...")
     return [*out, f"claimed: {night.claim}"]
 
 
@@ -109,8 +110,8 @@ def acknowledged_page(a: Acknowledged, _: object) -> Page:
     since = f"{a.since.date} ({a.since.night})" if a.since.date else a.since.night
     facts: list[Fact] = [
         ("Worse since", since, ""),
-        ("Nights it stood", f"{a.nights:,}", ""),
-        ("Named", ", ".join(a.named) or "none", ""),
+        ("Nights it lasted", f"{a.nights:,}", ""),
+        ("Tasks", ", ".join(a.named) or "none", ""),
         ("By", a.by or "unknown", ""),
         ("Reason", a.reason, ""),
     ]

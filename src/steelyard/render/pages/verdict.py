@@ -508,7 +508,7 @@ def _scores(v: Verdict) -> list[Fact]:
     floor = v.design == "threshold"
     rule = _threshold_words(v)
     stopped = v.details.stopping
-    on_these = [f"on the same {v.n:,} items"] if stopped is not None and v.n is not None else []
+    on_these = [f"on the same {v.n:,} items as the run"] if stopped is not None and v.n is not None else []
     said = "; ".join(part for part in (*on_these, provenance(v.reference)) if part)
     out = [(f"Reference {v.metric}", shown(v.reference.estimate), said)]
     if stopped is None:  # a rule of looks has no one threshold
@@ -585,7 +585,8 @@ def _rule(v: Verdict) -> list[Fact]:
             )
         )
     if (bought := v.details.paired_would_find) is not NOT_SET and bought is not None:
-        out.append(("Detectable if paired", drop_text(v, bought), "if the reference kept item outcomes (steelyard record)"))
+        how = "if you check the run itself" if v.details.items_on_record else "if the reference kept item outcomes (steelyard record)"
+        out.append(("Detectable if paired", drop_text(v, bought), how))
     return out
 
 
@@ -622,7 +623,7 @@ def _stopping(stopped: EarlyStopping) -> list[Fact]:
         often = f"{strata['wavering']:,} unstable items of {pool:,} asked {strata['factor']:g} times as often, then reweighted"
         out.append(("Sampling", "", often))
     if stopped.disagreement is not NOT_SET and stopped.disagreement is not None:
-        out.append(("Churn so far", f"{stopped.disagreement:.1%}", "of the items asked, answers unlike the reference"))
+        out.append(("Churn so far", f"{stopped.disagreement:.1%}", "of the items asked have another answer than the reference"))
     return out
 
 
@@ -712,7 +713,8 @@ def next_step(v: Verdict, counted: str | None = None) -> tuple[str, list[str]]:
     lower = v.difference.lower
     if v.theta is not None and lower is not None and lower < 0:
         return f"It may still be worse by up to {score_text(v)(-lower)} (one-sided, {percent(1 - v.alpha)}).", []
-    if v.theta is None and v.mde is not None and "missed" not in v.conclusion:
+    better = lower is not None and lower > 0  # no drop could have been missed then
+    if v.theta is None and v.mde is not None and not better and "missed" not in v.conclusion:
         return f"A {WORSENING[v.higher_is_better]} below {drop_text(v, v.mde)} could have been missed.", []
     return "", []
 
