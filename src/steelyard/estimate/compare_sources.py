@@ -14,6 +14,7 @@ from steelyard.estimate.evidence import concluded_again, finish
 from steelyard.estimate.opening import (
     SystemItems,
     check_names,
+    check_used,
     default_metric,
     own_direction,
     own_positive,
@@ -23,7 +24,6 @@ from steelyard.estimate.opening import (
     settled,
     subset,
     warn_disagreement,
-    warn_unused_positive,
 )
 from steelyard.estimate.pair_evidence import joint_evidence, pair_evidence, scores_decide, unpaired_evidence
 from steelyard.estimate.paired_units import compare_units
@@ -186,14 +186,17 @@ def compare_sources(
     guess = metric or (usual({"ratio"})[0] if ratio is not None else None)
     if len(data) == 2 and not many and not by and ratio is None and flips_out is None:
         data = [_open(one, given, by) for one in data]
-        warn_unused_positive(asked.own.positive, warnings, labelled=any("truth" in one.roles for one in data))
+        known = {role for one in data for role in one.roles}
+        about = [guess] if guess is not None else [] if "score" in known else usual({"truth", "prediction"})
+        check_used(asked.own, about, warnings, labelled="truth" in known, scored="score" in known)
         if (found := compare_large(data[0], data[1], guess, asked, warnings, names)) is not None:
             return found
     runs = _runs(data, guess, asked, warnings, by, given, names)
     _refuse_other(len(runs), many)
     refuse_unfinished([run.log for run in runs], asked.own.missing)
     chosen = guess or default_metric(runs, right_or_wrong=asked.own.range in OF_OUTCOMES)
-    warn_unused_positive(asked.own.positive, warnings, labelled=any(run.items.truth is not None for run in runs))
+    labelled, scored = (any(getattr(run.items, role) is not None for run in runs) for role in ("truth", "score"))
+    check_used(asked.own, [chosen], warnings, labelled=labelled, scored=scored)
     asked = replace(asked, own=replace(asked.own, positive=own_positive([run.log for run in runs], [chosen], asked.own.positive)))
     asked = _of_logs(runs, chosen, asked, warnings, {"model"} if apart is None else {"model", LOG_CHOICES[apart[0]]})
     scored = chosen.right_or_wrong and asked.own.range in OF_OUTCOMES and all(run.items.score is not None for run in runs)

@@ -12,6 +12,7 @@ import numpy as np
 from steelyard.errors import DataError, UsageError
 from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.estimate.opening import (
+    check_used,
     disagreements,
     opened,
     own_direction,
@@ -21,7 +22,6 @@ from steelyard.estimate.opening import (
     refuse_numeric_truth,
     refuse_unfinished,
     warn_disagreement,
-    warn_unused_positive,
 )
 from steelyard.estimate.rows import (
     DEALT,
@@ -196,7 +196,7 @@ def measure_source(
     metrics = metrics if metrics is not None else default_metrics(source)
     if up is None and source.log is not None:
         up = next((told for metric in metrics if (told := own_direction([source.log], metric)) is not None), None)
-    warn_unused_positive(settings.positive, warnings, labelled="truth" in source.roles)
+    check_used(settings, metrics, warnings, labelled="truth" in source.roles, scored="score" in source.roles)
     settings = replace(settings, positive=own_positive([source.log], metrics, settings.positive), higher_is_better=up)
     if (found := measure_units(source, metrics, settings, warnings, asked=asked)) is not None:
         return found

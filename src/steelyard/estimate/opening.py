@@ -13,6 +13,7 @@ from steelyard.late_dataclass import dataclass
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual
 from steelyard.options.compare import CompareOptions
+from steelyard.options.measure import MeasureOptions
 from steelyard.options.option import ratio_columns
 from steelyard.read.logs.log import Log
 from steelyard.read.open_source import open_source
@@ -78,6 +79,16 @@ def warn_unused_positive(positive: Any, warnings: Warnings, *, labelled: bool) -
     """A class is named where no labels are read: said, not passed over."""
     if positive is not None and not labelled:
         warnings.add("positive was not used: no labels were read, and scores have no classes")
+
+
+def check_used(own: MeasureOptions, metrics: Sequence[Metric], warnings: Warnings, *, labelled: bool, scored: bool) -> None:
+    """What was said of labels or of scores where there are none: a class and a range are warned of, another direction is refused."""
+    warn_unused_positive(own.positive, warnings, labelled=labelled)
+    if own.range is not None and not scored and all(metric.range_of_scores(own.range) is None for metric in metrics):
+        which = f"{metrics[0].name} is not" if len(metrics) == 1 else "none of the metrics is"
+        warnings.add(f"range was not used: {which} a mean of scores")
+    if own.higher_is_better is not None:
+        refuse_direction(own.higher_is_better, metrics)
 
 
 def own_direction(logs: Sequence[Log | None], metric: Metric) -> bool | None:
