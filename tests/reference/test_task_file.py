@@ -53,7 +53,7 @@ def test_all_589_rows_of_15_files() -> None:
 
 
 def test_acceptance_lengths_are_imported_not_read() -> None:
-    with pytest.raises(SourceError, match=r"line 1.*references import --dialect trtllm"):
+    with pytest.raises(SourceError, match=r"line 1.*sy.import_references"):
         load_task_file(REAL / "acceptance_length.yaml")
 
 
