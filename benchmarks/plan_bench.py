@@ -27,6 +27,7 @@ def searches() -> dict[str, Callable[[], object]]:
     from steelyard.infer.planning.mcnemar_power import mcnemar_items, mcnemar_thetas
     from steelyard.infer.planning.precision_goal import PrecisionGoal
     from steelyard.infer.planning.rule_out import rule_out_items
+    from steelyard.metrics.labels import F1
 
     return {
         "McNemar, n for psi .05, theta .0018": lambda: mcnemar_items(0.05, 0.0018, 0.05, 0.2),
@@ -36,7 +37,7 @@ def searches() -> dict[str, Callable[[], object]]:
         "accuracy .9, credible width .0037": lambda: items_for_assurance(PrecisionGoal(width=0.0037), Anticipated(0.9), 0.8),
         "accuracy .9 above .8976": lambda: items_for_assurance(PrecisionGoal(threshold=0.8976), Anticipated(0.9), 0.8),
         "F1 .8 (Jaccard 2/3), credible width .0055": lambda: items_for_assurance(
-            PrecisionGoal(width=0.0055, f1=True, prior=(0.5, 1.0)), Anticipated(2 / 3), 0.8
+            PrecisionGoal(width=0.0055, through=F1.read_through, prior=(0.5, 1.0)), Anticipated(2 / 3), 0.8
         ),
     }
 

@@ -15,6 +15,7 @@ import ast
 import contextlib
 import functools
 import gc
+import itertools
 import json
 import os
 import re
@@ -118,8 +119,9 @@ class Tree:
 # Names of the catalogue that are words for other things too: a policy, a column, a reducer. They count where a metric is asked.
 WORDS = {"error", "ratio", "mean", "precision", "recall", "kappa"}
 LITERALS: tuple[type[ast.expr], ...] = (ast.Tuple, ast.List, ast.Set, ast.Dict)  # what can hold two names or more
-COLUMNS = {"score", "value"}  # a list with one of these is of names that columns have
 RATES = {"precision", "recall", "specificity"}  # also what a plan is told: options of a command and a function
+AVERAGES = re.compile(r"(?<![a-z])(macro|micro|weighted|each)_$")  # what the name of an average begins with
+CUT = {"startswith", "removeprefix"}
 ABOUT_A_METRIC = re.compile(r"(?<![a-z])(metric|metrics|base|quantity)(?![a-z])")
 
 
@@ -137,15 +139,15 @@ def names_of_metrics(tree: Tree) -> set[str]:
 
 def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
     """A metric held against a name of the catalogue, one that stands in for a name that nobody gave, collections in which such a name
-    is, and one parsed from a name in the code, outside metrics/: `module:line`.
+    is, one parsed from a name in the code, and the name of an average put together or taken apart, outside metrics/: `module:line`.
 
     A comparison counts if the name means a metric and nothing else, or if the other side is called a metric. What is handed to
     `metric=` asks for metrics by name, as any user does.
     """
     found = []
     for module in tree.modules:
-        if tree.room(module) in ("metrics", "proof") or ".read.logs." in module:
-            continue  # claims are about named metrics; logs have the names of other tools
+        if tree.room(module) in ("metrics", "proof") or ".read.logs." in module or module.endswith(".read.suite_reports"):
+            continue  # claims are about named metrics; logs and reports have the names of other tools
         compared = tree.nodes(module, ast.Compare)
         found += [f"{module}:{node.lineno}" for node in compared if _asks_a_metric(node, names)]
         stand_ins = [node.values[-1] for node in tree.nodes(module, ast.BoolOp) if isinstance(node.op, ast.Or)]
@@ -153,6 +155,11 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
         found += [f"{module}:{node.lineno}" for node in stand_ins if isinstance(node, ast.Constant) and _members(node) & names - WORDS]
         parsed = [node for node in tree.nodes(module, ast.Call) if getattr(node.func, "id", "") in ("parse", "find") and node.args]
         found += [f"{module}:{node.lineno}" for node in parsed if _texts(node.args[0]) & names]
+        averages = [node.values for node in tree.nodes(module, ast.JoinedStr)]
+        pairs = [(first, then) for values in averages for first, then in itertools.pairwise(values)]
+        made = [first for first, then in pairs if isinstance(then, ast.FormattedValue) and _ends_like_an_average(first)]
+        cut = [node for node in tree.nodes(module, ast.Call) if _called(node) in CUT and any(map(_ends_like_an_average, node.args))]
+        found += [f"{module}:{node.lineno}" for node in (*made, *cut)]
         listing = [node for kind in LITERALS for node in tree.nodes(module, kind) if _lists_metrics(_members(node), names)]
         if listing:  # seldom, so that what they lie in is looked for only then
             handed = [word.value for call in tree.nodes(module, ast.Call) for word in call.keywords if word.arg == "metric"]
@@ -162,11 +169,15 @@ def asked_by_name(tree: Tree, names: set[str]) -> list[str]:
 
 
 def _lists_metrics(members: set[str], names: set[str]) -> bool:
-    """A name that is nothing but a metric's among other texts, which are no columns of a file and no words of a command; or two and more
-    words that are most of what is listed: keys of a signature have words in common with metrics."""
+    """A name that is nothing but a metric's among other texts, which are no words of a command; or two and more words that are most of
+    what is listed: keys of a signature have words in common with metrics."""
     listed = members & names
-    others = len(members) > 1 and not members & COLUMNS and not any(each.startswith("--") for each in members)
+    others = len(members) > 1 and not any(each.startswith("--") for each in members)
     return bool(others and listed - WORDS - RATES) or (len(listed - RATES) >= 2 and 2 * len(listed) > len(members))
+
+
+def _ends_like_an_average(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(AVERAGES.search(node.value))
 
 
 def _asks_a_metric(node: ast.Compare, names: set[str]) -> bool:
@@ -261,23 +272,31 @@ def methods_asked_by_name(tree: Tree) -> list[str]:
 
 
 def facts_of_one_metric(tree: Tree) -> dict[str, str]:
-    """Attributes of metrics that are set for one metric of the catalogue only, or are flags that only one lacks; and which it is.
+    """Attributes of metrics that are set for one metric only, or are flags that only one lacks: of the whole catalogue, or, if they are
+    given and do not follow from others, of each family that has them; and which those are.
 
     A metric of a class counts with its averages, one with a number by its example. The catalogue is read from the tree itself.
     """
     code = """if True:
-        import json, steelyard.metrics.catalogue as c
-        forms, have, asked = {}, {}, {}
+        import dataclasses, json, steelyard.metrics.catalogue as c
+        forms, have, given = {}, {}, set()
         for metric in getattr(c, "CATALOGUE", {}).values():
             of_class = [f"macro_{metric.shown}", f"each_{metric.shown}"] if metric.of_class else []
             forms[metric.base] = [metric, *(c.parse(name) for name in (metric.shown, *of_class))]
+            given |= {each.name for each in dataclasses.fields(metric) if each.init}
         for base, metrics in forms.items():
             for metric in metrics:
                 for name in dir(metric):
                     value = None if name.startswith("_") else getattr(metric, name)
                     if not callable(value):
-                        have.setdefault((name, value not in (None, False, "", ()), isinstance(value, bool)), set()).add(base)
-        single = {name: min(bases) for (name, is_set, flag), bases in have.items() if len(bases) == 1 and (is_set or flag)}
+                        fact = (name, value not in (None, False, "", ()), isinstance(value, bool))
+                        have.setdefault(fact, {}).setdefault(metric.family, set()).add(base)
+        single = {}
+        for (name, is_set, flag), families in have.items():
+            bases = set().union(*families.values())
+            of_each = name in given and all(len(one) == 1 for one in families.values())
+            if (len(bases) == 1 or of_each) and (is_set or flag):
+                single[name] = " and ".join(sorted(bases))
         print(json.dumps(single))
     """
     run = subprocess.run(
@@ -288,7 +307,7 @@ def facts_of_one_metric(tree: Tree) -> dict[str, str]:
 
 
 def flags_of_one_metric(tree: Tree) -> list[str]:
-    """Where such an attribute is read outside metrics/: a name in disguise. `attribute of metric: module:line`."""
+    """Where such an attribute is read outside metrics/: a name in disguise. `attribute of metrics: module:line`."""
     single = facts_of_one_metric(tree)
     return sorted(
         f"{node.attr} of {single[node.attr]}: {module}:{node.lineno}"
@@ -482,14 +501,51 @@ OF_FORMULAS |= {"log2", "mean", "average", "cumsum", "lexsort"}  # searches, mea
 
 
 def formulas_in_questions(tree: Tree) -> list[str]:
-    """Roots, squares, variances, medians, laws, means, running totals and orders in questions/: `module:line`."""
+    """Roots, squares, variances, medians, laws, means, running totals and orders in questions/: `module:line`.
+
+    And arithmetic that looks like one: a number times itself or times what it lacks to 1, or a product over one of its numbers, as in
+    2 p r / (p + r).
+    """
     found = []
     for module in tree.modules:
         if tree.room(module) == "questions":
             calls = [node for node in tree.nodes(module, ast.Call) if _called(node).rpartition(".")[2] in OF_FORMULAS]
-            powers = [node for node in tree.nodes(module, ast.BinOp) if isinstance(node.op, ast.Pow) and not _plain_number(node.left)]
-            found += [f"{module}:{node.lineno}" for node in (*calls, *powers)]
+            sums = [node for node in tree.nodes(module, ast.BinOp) if _is_a_formula(node)]
+            found += [f"{module}:{node.lineno}" for node in (*calls, *sums)]
     return sorted(found)
+
+
+def _is_a_formula(node: ast.BinOp) -> bool:
+    if isinstance(node.op, ast.Pow):
+        return not _plain_number(node.left)
+    if isinstance(node.op, ast.Div):
+        product = len([each for each in _factors(node.left) if not isinstance(each, ast.Constant)]) > 1
+        return product and bool(_numbers(node.left) & _numbers(node.right))
+    if not isinstance(node.op, ast.Mult):
+        return False
+    factors = [*_factors(node)]
+    apart = [each for each in factors if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub)]
+    lacking = [ast.unparse(each.right) for each in apart if isinstance(each.left, ast.Constant) and each.left.value == 1]
+    written = [ast.unparse(each) for each in factors if not isinstance(each, ast.Constant)]
+    return len(set(written)) < len(written) or bool(set(lacking) & set(written))
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    """What is multiplied: a, b and c of `a * b * c`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
+
+
+def _numbers(node: ast.AST) -> set[str]:
+    """The names that a piece of arithmetic is made of, each with its attributes; what a function is asked for counts by its arguments."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return {ast.unparse(node)}
+    if isinstance(node, ast.Call):
+        return set().union(*map(_numbers, node.args))
+    return set().union(*map(_numbers, ast.iter_child_nodes(node)))
 
 
 def _plain_number(node: ast.AST) -> bool:

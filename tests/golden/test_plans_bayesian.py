@@ -14,6 +14,7 @@ from steelyard.infer.planning.assurance import items_for_assurance, labels_for_a
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length
 from steelyard.infer.planning.precision_goal import PrecisionGoal
+from steelyard.metrics.labels import F1
 from steelyard.questions.plan.estimate import plan_estimate
 
 ENTRIES = {e["id"]: e for e in json.loads((Path(__file__).parent / "plans_bayesian.json").read_text(encoding="utf-8"))["entries"]}
@@ -54,7 +55,8 @@ def answer(name: str, i: dict[str, Any]) -> Any:
         return [*found, labels_for_assurance(rule, law, i["assurance"], disagree, found)[0]]
     assert name == "plan_f1_alc"
     rules = [
-        (Anticipated(f1 / (2 - f1)), PrecisionGoal(width=w, f1=True, prior=(i["lam"], 2 * i["lam"]))) for f1, w in ((0.8, 0.1), (0.9, 0.05))
+        (Anticipated(f1 / (2 - f1)), PrecisionGoal(width=w, through=F1.read_through, prior=(i["lam"], 2 * i["lam"])))
+        for f1, w in ((0.8, 0.1), (0.9, 0.05))
     ]
     return [average_length(rule, law) for law, rule in rules]
 

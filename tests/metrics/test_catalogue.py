@@ -70,13 +70,26 @@ def test_the_numbers_of_a_metric_give_what_it_is_a_function_of() -> None:
     assert given - {(name, name) for name in (metric.name for metric in CATALOGUE.values())} == {("f1", "jaccard"), ("perplexity", "ratio")}
 
 
-@every("base", [metric.base for metric in CATALOGUE.values() if metric.read_through is not None])
+@every("base", [metric.base for metric in CATALOGUE.values() if metric.read_through.mapped])
 def test_what_a_metric_is_read_through_goes_there_and_back(base: str) -> None:
     through = CATALOGUE[base].read_through
-    assert through is not None
     for value in (0.1, 0.5, 0.9):
         assert through.inwards(through.outwards(value)) == pytest.approx(value)
     assert through.outwards(0.2) < through.outwards(0.3)
+
+
+def test_what_a_metric_is_called() -> None:
+    """Its rows, its average and one number per class have names of their own."""
+    found = {
+        name: (metric.row_name, metric.macro_name, metric.each_name)
+        for name in ("each_f1", "macro_f1", "fbeta:2")
+        for metric in (parse(name),)
+    }
+    assert found == {
+        "each_f1": ("f1", "macro_f1", "each_f1"),
+        "macro_f1": ("macro_f1", "macro_f1", "each_f1"),
+        "fbeta:2": ("fbeta:2", "macro_fbeta:2", "each_fbeta:2"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from steelyard.did_you_mean import listed
 from steelyard.errors import AmbiguityError, DataError, UsageError, in_short, with_article
 from steelyard.late_dataclass import dataclass
-from steelyard.metrics.catalogue import parse
+from steelyard.metrics.catalogue import CATALOGUE, LOSSES_ELSEWHERE, parse
+from steelyard.metrics.catalogue import find as find_metric
 from steelyard.options.option import MOST
 from steelyard.results.learning_curve import LearningCurve
 
@@ -25,8 +26,7 @@ RECOGNISED: Mapping[str, tuple[str, ...]] = {
     "se": ("se", "stderr", "std_error"),
     "n_test": ("n_test", "test_size"),
 }
-SCORES = ("score", "accuracy", "f1", "value", "test_score")
-LOSSES = ("score", "value", "test_score", "error", "loss", "log_loss", "mae", "rmse")
+SCORES = ("score", "value", "test_score")  # of any metric; a column may also have the name of its metric
 OPTIONS = {
     "size": "size=",
     "score": "score=",
@@ -126,10 +126,11 @@ def _table_points(curve: Any, given: Mapping[str, str | None], n_test: Any, high
     spool = spool_stdin() if isinstance(curve, str) and curve == "-" else None
     where = curve if spool is None else spool.path
     no_roles = dict.fromkeys(ITEM_ROLES, "none")  # a column called run or value means something else here
-    names = open_source(where, columns=no_roles).columns
+    opened = open_source(where, columns=no_roles, keep_all=True)
+    names = opened.columns
     of_all = _test_size(n_test, names)
     roles = _roles(names, {**given, "n_test": None if of_all else n_test}, higher_is_better)
-    table = open_source(where, columns={**no_roles, "by": tuple(roles.values())}).table
+    table = opened.table
     numbers = {role: table.numbers(name, name) for role, name in roles.items() if role != "seed"}
     for role, column in numbers.items():
         if (gone := int(np.isnan(column).sum())) > 0:
@@ -172,13 +173,12 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
     """role -> column: as given, else found by name; two candidates are an error, and so is none for size or score."""
     from steelyard.read.roles import find
 
-    known = {**RECOGNISED, "score": SCORES if higher_is_better else LOSSES}
     ignored = {role for role, name in given.items() if name == "none" and "none" not in names and role in ("seed", "n_test", "train_score")}
     roles = {role: find(names, name, OPTIONS[role]) for role, name in given.items() if name is not None and role not in ignored}
     for role in ("size", "score", "seed", "se", "n_test"):
         if role in roles or role in ignored:
             continue
-        found = [name for name in names if name.lower() in known[role] and name not in roles.values()]
+        found = [name for name in names if _may_be(role, name.lower(), higher_is_better) and name not in roles.values()]
         if len(found) > 1:
             raise AmbiguityError(
                 f"Several columns could be the {role}: {listed(found)}.",
@@ -189,11 +189,13 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
         if found:
             roles[role] = found[0]
         elif role in ("size", "score"):
+            known = RECOGNISED[role] if role in RECOGNISED else (*SCORES, _of_a_metric(higher_is_better))
+            called = f"{', '.join(known[:-1])} or {known[-1]}"
             raise UsageError(
                 f"No column for the {role} of the curve's points; the columns are {listed(names)}.",
                 got=f"columns {listed(names)}",
-                need=f"a column called {', '.join(known[role][:-1])} or {known[role][-1]}",
-                hint=f"call it {', '.join(known[role][:-1])} or {known[role][-1]}, or name it with {OPTIONS[role]}",
+                need=f"a column called {called}",
+                hint=f"call it {called}, or name it with {OPTIONS[role]}",
             )
     if not {"train_score"} & {*roles, *ignored}:
         roles |= _trained(names, roles)
@@ -206,6 +208,22 @@ def _roles(names: tuple[str, ...], given: Mapping[str, Any], higher_is_better: b
             need="a column for each",
         )
     return roles
+
+
+def _may_be(role: str, name: str, higher_is_better: bool) -> bool:
+    """Whether a column of this name could have this role: a score is called so, or as a metric that is as good as it is high (or low)."""
+    if role in RECOGNISED:
+        return name in RECOGNISED[role]
+    metric = find_metric(name)
+    if metric is None:
+        return name in SCORES or (name in LOSSES_ELSEWHERE and not higher_is_better)
+    return metric.range_of_data or metric.higher_is_better is higher_is_better  # a mean is one of scores or of losses
+
+
+def _of_a_metric(higher_is_better: bool) -> str:
+    """After which metrics a column of scores may be called, with the first of them."""
+    first = next(metric.shown for metric in CATALOGUE.values() if metric.higher_is_better is higher_is_better)
+    return f"as a metric that is better when {'high' if higher_is_better else 'low'}, such as {first}"
 
 
 def _trained(names: tuple[str, ...], roles: Mapping[str, str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from steelyard.infer.paired.unseen import UnseenChanges, unseen_changes
 from steelyard.infer.resampling.bootstrap import Degenerate
 from steelyard.infer.resampling.work import fewer_draws
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
+from steelyard.metrics.sums import QUOTIENT, SumStatistic
 from steelyard.options.compare import CompareOptions
 from steelyard.results.base import Warnings
 from steelyard.results.comparison import Test
@@ -69,7 +69,7 @@ def compare_units(
             f"{metric.name} is too large to compare: {first:.3g} and {second:.3g}.",
             got=f"{first:.3g} and {second:.3g}",
             need=f"numbers of at most {LARGEST:g}",
-            hint="metric='ratio' compares its logarithm" if metric.of_ratio and metric.read_through is not None else "",
+            hint=metric.if_too_large(),
         )
     spread = or_none(lambda: infer_sums.spread(tally, difference))
     error, df = (None, None) if spread is None else (math.sqrt(spread[0]), spread[1])
@@ -94,7 +94,7 @@ def compare_units(
     if not found.too_few:
         found.rare = rare_of(a, b, statistic, metric, sizes)
         found.interval = units_interval(a, b, statistic, metric, asked, warnings, sizes, single)
-        if isinstance(metric, SumsMetric) and (through := metric.read_through) is not None:
+        if (through := metric.read_through).logarithm:
             rare = rare_of(a, b, through.inner, metric, sizes)
             found.note(quotient=_quotient(*units_tally(a, b, through.inner, sizes, single), rare, through.outwards, asked))
     if asked.margin is not None and not found.error:
@@ -111,7 +111,7 @@ def compare_units(
 def _quotient(
     tally: Sums, difference: SumStatistic, rare: UnseenChanges | None, outwards: Callable[[float], float], asked: CompareOptions
 ) -> dict[str, float | None]:
-    """candidate / baseline of what is the exponential of another statistic: of its difference and the ends of that, by the same t."""
+    """candidate / baseline of what has another statistic as its logarithm: of the difference of that and its ends, by the same t."""
     gap = float(difference.value(tally.totals()))
     ends = attempt(lambda: careful_ends(tally, difference, rare, asked))
     low, high = (None, None) if isinstance(ends, Degenerate) else map(outwards, ends)

@@ -144,7 +144,7 @@ def make_row(
     if metric.pools and label is None:
         details = {**details, "pooled": pooled_table(counts)}
     average = None if metric.each_class else metric.average
-    name = metric.name.removeprefix("each_")
+    name = metric.row_name
     text = None if label is None else counts.labels[label]
     return Row(
         metric=name,

@@ -180,7 +180,7 @@ def _each_class(metric: Metric, labels: Iterable[int], tally: TableTally, settin
         rows.append(row)
         for sentence in own:
             said.setdefault(sentence.removeprefix(row.name), []).append(sentence)
-    name = metric.name.removeprefix("each_")
+    name = metric.row_name
     folded = len(said) > MANY_WARNINGS
     for rest, sentences in list(said.items())[:MANY_WARNINGS]:
         if len(sentences) <= FEW_CLASSES or sentences[0] == rest:
@@ -209,7 +209,7 @@ def class_of(metric: Metric, counts: Counts, settings: MeasureOptions) -> int | 
         f"Which class is {metric.name} about? The labels are {shown}.",
         got=f"labels {shown}",
         need="the positive class or an average",
-        hint=f"positive=LABEL, or macro_{metric.name}, or each_{metric.name} for every class",
+        hint=f"positive=LABEL, or {metric.macro_name}, or {metric.each_name} for every class",
     )
 
 
@@ -217,7 +217,7 @@ def sign(metrics: Sequence[Metric], rows: Sequence[Row], settings: MeasureOption
     """The signature: what was used, in the order of the metrics."""
     used: list[str] = []
     for metric in metrics:
-        name = metric.name.removeprefix("each_")
+        name = metric.row_name
         # a fall-back is not asked for by name: repeating the question with the method it replaced gives it again
         methods = [row.details.instead_of or row.interval.method for row in rows if row.metric == name and row.interval is not None]
         used.append(Counter(methods).most_common(1)[0][0] if methods else "none")

@@ -43,7 +43,7 @@ def sums_row(metric: Metric, sample: Sample, settings: MeasureOptions, warnings:
     if not np.isfinite(rows).all():
         warnings.add(f"{metric.name} is infinite: a probability of exactly 0 or 1 was given to an item that turned out otherwise")
         return _row(metric, None, sample.n, None, settings, {})
-    return _row_of(metric, sample.sums(rows), metric.statistic, sample, settings, warnings)
+    return _row_of(metric, sample.sums(rows), sample, settings, warnings)
 
 
 def columns_of(metric: Metric, sample: Sample) -> tuple[FloatArray, ...]:
@@ -179,7 +179,7 @@ def _pass_row(metric: RepeatsMetric, sample: Sample, settings: MeasureOptions, w
         group_of = np.zeros(len(value), np.int64)
         group_of[problem] = np.unique(items.group.codes, return_inverse=True)[1]
         sums, kind = tally_groups(rows, group_of, int(group_of.max()) + 1), "groups"
-    return _row_of(metric, sums, QUOTIENT, sample, settings, warnings, kind=kind, bounds=(0.0, 1.0), n=len(value))
+    return _row_of(metric, sums, sample, settings, warnings, kind=kind, bounds=(0.0, 1.0), n=len(value))
 
 
 def pass_values(metric: RepeatsMetric, score: FloatArray, problem: npt.NDArray[np.integer], names: Sequence[str]) -> FloatArray:
@@ -201,7 +201,6 @@ def pass_values(metric: RepeatsMetric, score: FloatArray, problem: npt.NDArray[n
 def _row_of(
     metric: SumsMetric,
     sums: Sums,
-    statistic: SumStatistic,
     sample: Sample,
     settings: MeasureOptions,
     warnings: Warnings,
@@ -211,23 +210,23 @@ def _row_of(
     n: int | None = None,
 ) -> Row:
     kind = kind or sample.design.kind
-    value = float(statistic.value(sums.totals()))
+    value = float(metric.statistic.value(sums.totals()))
     n = sample.n if n is None else n
     if not math.isfinite(value):
-        warnings.add(f"{metric.name} is undefined: {_why_undefined(metric, value)}")
+        warnings.add(f"{metric.name} is undefined: {metric.why_undefined(value)}")
         return _row(metric, None, n, None, settings, {})
     details = dict(sample.details)
     if not enough_units(kind, sums, warnings, details):
         return _row(metric, value, n, None, settings, details)
     bounds = bounds or bounds_of(metric, sample, settings)
     through = metric.read_through
-    ends = sums_ends(metric, sums, through.inner if through else statistic, settings, warnings, bounds, kind, details)
-    if ends is not None and through is not None:
-        ends = through.outwards(ends[0]), through.outwards(ends[1]), ends[2]
-        if math.isinf(ends[1]):
+    ends = sums_ends(metric, sums, through.inner, settings, warnings, bounds, kind, details)
+    if ends is not None:
+        inner, ends = ends, (through.outwards(ends[0]), through.outwards(ends[1]), ends[2])
+        if math.isinf(ends[1]) and math.isfinite(inner[1]):
             warnings.add(f"{metric.name}: no interval (its upper end is beyond float64); ask for metric={through.name!r}")
             ends = None
-    return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, statistic))
+    return _row(metric, value, n, ends, settings, details, bounds, sums_error(sums, metric.statistic))
 
 
 def mean_row(
@@ -249,12 +248,6 @@ def mean_row(
         return _row(metric, value, n, None, settings, details, bounds)
     ends = ends or sums_ends(metric, sums, QUOTIENT, settings, warnings, bounds, kind, details)
     return _row(metric, value, n, ends, settings, details, bounds, error or sums_error(sums, QUOTIENT))
-
-
-def _why_undefined(metric: SumsMetric, value: float) -> str:
-    if math.isinf(value) and metric.read_through is not None:
-        return f"it is beyond float64; ask for metric={metric.read_through.name!r}, its logarithm"
-    return metric.undefined
 
 
 def bounds_of(metric: Metric, sample: Sample, settings: MeasureOptions) -> tuple[float, float] | None:

@@ -14,7 +14,6 @@ from steelyard.infer.intervals.proportion import METHODS, proportion_interval
 from steelyard.infer.normal import z_value
 from steelyard.infer.resampling.work import stand_in_draws, within_reach
 from steelyard.metrics.base import Law, Metric
-from steelyard.metrics.labels import LabelMetric
 from steelyard.metrics.proportions import Proportion
 from steelyard.options.measure import MeasureOptions
 from steelyard.options.option import not_offered
@@ -57,7 +56,7 @@ def table_value(metric: Metric, label: int | None, counts: Counts, settings: Mea
 
 def row_name(metric: Metric, counts: Counts, label: int | None) -> str:
     """The metric, and the class that it is of, as in f1[yes]."""
-    name = metric.name.removeprefix("each_")
+    name = metric.row_name
     return name if label is None else f"{name}[{counts.labels[label]}]"
 
 
@@ -175,7 +174,7 @@ NEVER = 1e-9  # redrawn samples with a value that can be expected at most: then 
 
 def _never_defined(metric: Metric, counts: Counts, settings: MeasureOptions) -> bool:
     """Whether redrawn samples would have no value, and no interval would be given for it: then nothing need be drawn."""
-    if not isinstance(metric, LabelMetric) or not metric.needs_every_class(settings.absent) or not _small(metric, counts):
+    if not metric.needs_every_class(settings.absent) or not _small(metric, counts):
         return False
     from steelyard.infer.intervals.table import share_with_every_class
     from steelyard.infer.resampling.bootstrap import check_draws
@@ -358,13 +357,11 @@ def posterior_of(metric: Metric, label: int | None, counts: Counts, prior: float
     from steelyard.infer.posterior import metrics as posterior
 
     refuse_unknown_negatives(metric, counts, label)
-    of_labels = metric if isinstance(metric, LabelMetric) else None
     law = metric.law(label)
     if label is not None and law is not None:
         return CLOSED_FORMS[law](metric, label, counts, prior)
     proportion = metric.proportion(counts, label)
-    pooled = of_labels is not None and of_labels.ratio is not None and of_labels.ratio.pools_to_accuracy  # micro P = R = F = accuracy
-    if proportion is not None and (proportion.through is None or pooled):
+    if proportion is not None and (proportion.through is None or metric.pools_to_accuracy):  # micro P = R = F = accuracy
         k, n = proportion.of(counts)
         return posterior.proportion_posterior(k, n, prior=prior, metric=metric.name)
     if law is not None:

@@ -6,14 +6,15 @@ object, never its name; a new metric is one object of a family, listed there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import field, replace
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
+from steelyard.metrics.inner import InnerQuantity
 
 if TYPE_CHECKING:
     from steelyard.metrics.proportions import Proportion
@@ -32,23 +33,8 @@ class Law(Enum):
     MEAN_OF_SHARES = auto()  # over the classes, whose shares rest on different items
 
 
-Inner = TypeVar("Inner")
 EACH = "each"
 _follows = partial(field, init=False, repr=False, compare=False)
-
-
-class InnerQuantity(NamedTuple, Generic[Inner]):
-    """A quantity that a metric is an increasing function of: F1 of the Jaccard index, perplexity of a mean loss.
-
-    An interval is found for that quantity, which is a proportion or nearly symmetric where the metric is neither, and its ends are
-    mapped: never out of range, and for percentile and BCa the same as without the detour. name: what it is called as a metric of its
-    own; inner: its arithmetic; outwards: from it to the metric, inwards: back.
-    """
-
-    name: str
-    inner: Inner
-    outwards: Callable[[float], float]
-    inwards: Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +46,8 @@ class Metric:
     no value. example: how a name that needs a number is shown; digits: that number, as the name has it. of_class: a quantity of one
     class, which needs a positive label or an average. always: the average that it always is. right_or_wrong: the share of items that
     are right, or wrong, so that its spread follows from its value. mean_of_items: the mean of one number per item. over_classes:
-    every class has a say in it, however small. ranks: only the order of the probabilities matters. read_through: the quantity that its
-    interval is found for, where that is not the metric itself.
+    every class has a say in it, however small. ranks: only the order of the probabilities matters. function_of: the
+    quantity that its interval is found for, where that is not the metric itself.
 
     What follows from these is worked out once, when it is made, so that asking it is reading an attribute.
     """
@@ -87,9 +73,13 @@ class Metric:
     mean_of_items: bool = False
     over_classes: bool = False
     ranks: bool = False
-    read_through: InnerQuantity[Any] | None = None
+    function_of: InnerQuantity[Any] | None = None
 
     name: str = _follows()  # the whole quantity: macro_f1, fbeta:2, pass@5
+    row_name: str = _follows()  # what its rows are called: the same, but f1 for each_f1
+    macro_name: str = _follows()  # its simple mean over the classes, where it has classes: macro_f1
+    each_name: str = _follows()  # one number for every class, where it has classes: each_f1
+    read_through: InnerQuantity[Any] = _follows()  # the quantity that its interval is found for: for most the metric itself
     joined: str | None = _follows()  # how classes are joined, asked for or always: macro, micro, weighted; None for one class or none
     averages_classes: bool = _follows()  # classes have a say in it by themselves, and not by their items alone
     pools: bool = _follows()  # the counts of all classes are one table
@@ -111,6 +101,7 @@ class Metric:
     learnable: bool = _follows()  # one number of truths and predictions, by which learners can be scored
 
     family: ClassVar[Family]
+    own: ClassVar[tuple[str, ...]] = ()  # the fields, one of which has its own arithmetic, if it is one quantity (of a class)
     number_pattern: ClassVar[str | None] = None  # of what follows the base, for a metric that needs a number
 
     def __post_init__(self) -> None:
@@ -118,8 +109,15 @@ class Metric:
         mean_of_scores = self.mean_of_items and self.needs == ("score",)
         ends = None if self.low is None or self.high is None else (self.low, self.high)
         of_probabilities = "probability" in self.needs
+        own = next((found for each in self.own if (found := getattr(self, each)) is not None), None)
+        one = f"{self.base}{self.digits}"
+        name = f"{self.average}_{one}" if self.average else one
         follows = {
-            "name": f"{self.average}_{self.base}{self.digits}" if self.average else f"{self.base}{self.digits}",
+            "name": name,
+            "row_name": one if self.average == EACH else name,
+            "macro_name": f"macro_{one}",
+            "each_name": f"{EACH}_{one}",
+            "read_through": self.function_of or InnerQuantity(name, own),
             "joined": joined,
             "averages_classes": joined in ("macro", "weighted"),
             "over_classes": self.over_classes or joined in ("macro", "weighted"),
@@ -182,6 +180,15 @@ class Metric:
         return True
 
     @property
+    def pools_to_accuracy(self) -> bool:
+        """Whether its micro average over all classes of single-label items is the accuracy."""
+        return False
+
+    def needs_every_class(self, absent: str | None) -> bool:
+        """Whether it has no value without an item of each class, as truth or as prediction."""
+        return False
+
+    @property
     def proportional(self) -> bool:
         """It is one total over another, as it stands: with twice the numbers above the line it is twice as large."""
         return False
@@ -201,7 +208,7 @@ class Metric:
 
     def gives(self, metric: Metric) -> bool:
         """Whether the numbers that it is made of make the other, too: itself, and what it is a function of."""
-        return metric.name == self.name or (self.read_through is not None and metric.name == self.read_through.name)
+        return metric.name in (self.name, self.read_through.name)
 
     def better_high(self, said: bool | None) -> bool:
         """Whether up is good: as was said of the scores, where that is for them to say."""
@@ -211,9 +218,16 @@ class Metric:
         """Whether a high score of an item is good where a high (or a low) number of this metric is: an error counts what is wrong."""
         return higher_is_better == (self.right_adds > 0)
 
-    def why_undefined(self) -> str:
-        """What is missing where it has no value, in words."""
-        return self.undefined
+    def why_undefined(self, value: float = math.nan) -> str:
+        """What is missing where it has no value, in words; value: what came out, which can be too large."""
+        if not math.isinf(value):
+            return self.undefined
+        advice = f"; ask for metric={self.read_through.name!r}, its logarithm" if self.read_through.logarithm else ""
+        return f"it is beyond float64{advice}"
+
+    def if_too_large(self) -> str:
+        """What to ask for where it is too large to compare."""
+        return f"metric={self.read_through.name!r} compares its logarithm" if self.read_through.logarithm else ""
 
     # ---- on a table
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Self
 
 from steelyard.errors import UsageError
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics import table
-from steelyard.metrics.base import Family, InnerQuantity, Law, Metric, positive_number
-from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard
+from steelyard.metrics.base import Family, Law, Metric, positive_number
+from steelyard.metrics.inner import InnerQuantity
+from steelyard.metrics.proportions import RIGHT, WRONG, Proportion, f1_of_jaccard, jaccard_of_f1, width_of_f1
 from steelyard.metrics.table import Ratio, TableStatistic
 from steelyard.tally.counts import Counts
 
@@ -26,20 +29,22 @@ class LabelMetric(Metric):
     """A number of a table truth x prediction.
 
     ratio: of one class, numerator over denominator. whole: a number of the whole table.
-    share: the whole table's k of n. read_through: the proportion that the ratio is a function of, where it is none itself.
+    share: the whole table's k of n. function_of: the proportion that the ratio is a function of, where it is none itself.
     posterior: the law of the ratio of one class, where it has one of its own. relevant: the items that it is about, in words and
-    short; told_by: the rates that a plan can be told about it.
+    short; told_by: the rates that a plan can be told about it; made_of: those of them that give its value.
     """
 
     ratio: Ratio | None = None
     whole: TableStatistic | None = None
     share: Ratio | None = None
-    read_through: InnerQuantity[Ratio] | None = None
+    function_of: InnerQuantity[Ratio] | None = None
     posterior: Law | None = None
     relevant: tuple[str, str] | None = None
     told_by: tuple[str, ...] = ()
+    made_of: tuple[str, ...] = ()
 
     family: ClassVar[Family] = "table"
+    own: ClassVar[tuple[str, ...]] = ("share", "ratio")
 
     def law(self, label: int | None) -> Law | None:
         """Of one class that of its ratio; of a simple mean over the classes that of their shares, where these rest on different items."""
@@ -48,12 +53,30 @@ class LabelMetric(Metric):
         return Law.MEAN_OF_SHARES if self.joined == "macro" and self.ratio is not None and self.ratio.share_of_truths else None
 
     def needs_every_class(self, absent: str | None) -> bool:
-        """Whether it has no value without an item of each class, as truth or as prediction."""
         return self.joined == "macro" and absent is None and self.ratio is not None and not self.ratio.denominator[3]
 
     @property
     def needs_negatives(self) -> bool:
         return self.joined is not None or self.ratio is None or _counts_negatives(self.ratio)
+
+    @property
+    def pools_to_accuracy(self) -> bool:
+        return self.ratio is not None and self.ratio.pools_to_accuracy
+
+    @property
+    def kinds_of_mistakes(self) -> int:
+        """How many kinds of mistakes an item can be that it is about: false alarms and misses for F1, one for what is a share."""
+        return 1 if self.share is not None or self.ratio is None else self.read_through.inner.kinds_of_mistakes
+
+    def of_rates(self, rates: Mapping[str, float]) -> float:
+        """Its value, from the rates that it is made of.
+
+        >>> round(F1.of_rates({"precision": 0.9, "recall": 0.6}), 6), RECALL.of_rates({"recall": 0.6, "prevalence": 0.1})
+        (0.72, 0.6)
+        """
+        if self.base in self.made_of or self.ratio is None:
+            return rates[self.base]
+        return self.ratio.of_rates(**{name: rates[name] for name in self.made_of})
 
     def proportion(self, counts: Counts, label: int | None) -> Proportion | None:
         """How it is k of n of this table, or None if it is not.
@@ -70,8 +93,8 @@ class LabelMetric(Metric):
             label = 0  # an average over one class is that class
         elif self.joined == "weighted" and self.ratio == table.RECALL:
             return Proportion(RIGHT, None)
-        if label is not None and self.read_through is not None:
-            return Proportion(self.read_through.inner, label, self.read_through.outwards, self.read_through.name, self.ratio)
+        if label is not None and self.function_of is not None:
+            return Proportion(self.function_of.inner, label, self.function_of.outwards, self.function_of.name, self.ratio)
         if label is not None and self.ratio.binomial:
             return Proportion(self.ratio, label)
         if self.joined == "micro" and counts.classes == len(counts.labels) and (counts.classes > 1 or of_hits):
@@ -96,7 +119,7 @@ class LabelMetric(Metric):
             raise ValueError(f"{self.base} needs a class or an average")
         return table.of_one_class(self.ratio, label)
 
-    def why_undefined(self) -> str:
+    def why_undefined(self, value: float = math.nan) -> str:
         if self.average in ("macro", "weighted"):
             return f"{self.base} is undefined for at least one class; choose absent='skip' or absent='zero'"
         return self.undefined
@@ -116,15 +139,6 @@ class FBeta(LabelMetric):
     def without_number(self, text: str) -> UsageError | None:
         hint = "fbeta:2 weighs recall twice as much as precision"
         return UsageError("The metric 'fbeta' needs its beta, as in fbeta:BETA.", got="no beta", need="fbeta:BETA", hint=hint)
-
-
-def jaccard_of_f1(f1: float) -> float:
-    """J = F1 / (2 - F1), the inverse of `f1_of_jaccard`.
-
-    >>> round(jaccard_of_f1(2 / 3), 6)
-    0.5
-    """
-    return f1 / (2 - f1)
 
 
 ACCURACY = LabelMetric(
@@ -158,6 +172,7 @@ PRECISION = LabelMetric(
     undefined="the class was never predicted (TP + FP = 0)",
     relevant=("items predicted positive", "predicted positive"),
     told_by=("precision", "recall", "prevalence"),
+    made_of=("precision",),
 )
 RECALL = LabelMetric(
     base="recall",
@@ -168,6 +183,7 @@ RECALL = LabelMetric(
     undefined="no item has the class as its truth (TP + FN = 0)",
     relevant=("items that are positive", "positive"),
     told_by=("recall", "prevalence"),
+    made_of=("recall",),
 )
 SPECIFICITY = LabelMetric(
     base="specificity",
@@ -177,6 +193,7 @@ SPECIFICITY = LabelMetric(
     undefined="every item has the class as its truth (TN + FP = 0)",
     relevant=("items that are negative", "negative"),
     told_by=("specificity", "prevalence"),
+    made_of=("specificity",),
 )
 NPV = LabelMetric(
     base="npv",
@@ -190,11 +207,12 @@ F1 = LabelMetric(
     says="harmonic mean of precision and recall",
     of_class=True,
     ratio=table.F1,
-    read_through=InnerQuantity("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1),
+    function_of=InnerQuantity("jaccard", table.JACCARD, f1_of_jaccard, jaccard_of_f1, width_of_f1),
     posterior=Law.F_BETA,
     undefined=NEITHER,
     relevant=("items that are positive or predicted so (TP + FP + FN)", "positive or predicted so"),
     told_by=("precision", "recall", "prevalence"),
+    made_of=("precision", "recall"),
 )
 FBETA = FBeta(
     base="fbeta",

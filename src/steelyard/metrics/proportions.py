@@ -34,6 +34,24 @@ def f1_of_jaccard(j: float) -> float:
     return 2 * j / (1 + j)
 
 
+def jaccard_of_f1(f1: float) -> float:
+    """J = F1 / (2 - F1), the inverse of `f1_of_jaccard`.
+
+    >>> round(jaccard_of_f1(2 / 3), 6)
+    0.5
+    """
+    return f1 / (2 - f1)
+
+
+def width_of_f1(low: Any, high: Any) -> Any:
+    """How far apart in F1 two Jaccard indices are, without the cancellation of 2 high / (1 + high) - 2 low / (1 + low).
+
+    >>> round(width_of_f1(0.5, 0.8), 6)
+    0.222222
+    """
+    return 2 * (high - low) / ((1 + high) * (1 + low))
+
+
 @dataclass(frozen=True, slots=True)
 class Proportion:
     """k of n as a ratio of margins (of one class, or summed over classes), and the map to the metric."""

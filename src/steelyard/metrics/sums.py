@@ -18,7 +18,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from steelyard.late_dataclass import dataclass
-from steelyard.metrics.base import Family, InnerQuantity, Metric
+from steelyard.metrics.base import Family, Metric
+from steelyard.metrics.inner import InnerQuantity
 from steelyard.metrics.table import Margins, TableStatistic
 
 if TYPE_CHECKING:
@@ -62,12 +63,13 @@ class SumsMetric(Metric):
     interval: str = "bca"
     in_groups: str = "delta"
     few_items: tuple[int, str] | None = None
-    read_through: InnerQuantity[SumStatistic] | None = None
+    function_of: InnerQuantity[SumStatistic] | None = None
     steadier: str | None = None
     size_below: bool = False
     impossible: str = "are these the columns that were meant?"
 
     family: ClassVar[Family] = "sums"
+    own: ClassVar[tuple[str, ...]] = ("statistic",)
 
     @property
     def linear(self) -> str:
@@ -377,7 +379,7 @@ PERPLEXITY = SumsMetric(
     adds=_above_below,
     statistic=SumStatistic(_perplexity, lambda s: _quotient_gradient(s) * _perplexity(s)),
     interval="percentile",
-    read_through=InnerQuantity("ratio", QUOTIENT, exponential, math.log),
+    function_of=InnerQuantity("ratio", QUOTIENT, exponential, math.log, logarithm=True),
     size_below=True,
     impossible="above the line belongs minus the log likelihood; is its sign turned?",
 )

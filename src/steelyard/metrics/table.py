@@ -62,11 +62,42 @@ class Ratio:
         return (self.numerator, self.denominator) == ((1, 0, 0, 0), (0, 1, 0, 0))
 
     @property
+    def of_predictions(self) -> bool:
+        """Whether predictions decide which items are below the line."""
+        return bool(self.denominator[2])
+
+    @property
+    def kinds_of_mistakes(self) -> int:
+        """How many kinds of mistakes of a class are below the line: false alarms for precision, misses for recall, both for Jaccard."""
+        _, of_truths, of_predictions, of_all = self.denominator
+        return bool(of_predictions + of_all) + bool(of_truths + of_all)
+
+    def of_rates(self, precision: float, recall: float) -> float:
+        """Its value for a class of this precision and recall, if no true negatives enter: then p r hits of p truths and r predictions."""
+        top, bottom = self.parts(precision * recall, precision, recall, 0)
+        return float(top / bottom)
+
+    def share_below(self, prevalence: float, hits: float = 0.0, false_alarms: float = 0.0) -> float:
+        """The share of all items that lies below the line; hits and false alarms are shares of all items too."""
+        of_hits, of_truths, of_predictions, of_all = self.denominator
+        return (of_hits + of_predictions) * hits + of_truths * prevalence + of_predictions * false_alarms + of_all
+
+    @property
     def pools_to_accuracy(self) -> bool:
         """Whether its micro average over all classes of single-label items is the accuracy: truths and predictions both sum to n."""
         hits, *others = self.numerator
         of_hits, of_truths, of_predictions, of_n = self.denominator
         return not any(others) and not of_hits and not of_n and of_truths + of_predictions == hits
+
+
+def hits_and_false_alarms(prevalence: float, precision: float, recall: float) -> tuple[float, float]:
+    """Both as shares of all items, where so many are of the class, and precision and recall are these. No reference: what they mean.
+
+    >>> [round(share, 6) for share in hits_and_false_alarms(0.2, 0.8, 0.5)]
+    [0.1, 0.025]
+    """
+    hits = prevalence * recall
+    return hits, hits * (1 - precision) / precision
 
 
 def _form(coefficients: Form, four: tuple[Any, Any, Any, Any]) -> Any:

@@ -7,7 +7,7 @@ from steelyard.options.option import CONFIDENCE_LEVEL, SEED, Option
 OPTIONS = (
     Option(name="target", type=float, required=True, help="Score to reach, e.g. .9; between 0 and 1 unless lower is better."),
     Option(name="size", metavar="COLUMN", help="Column with the training size.  [default: size, n, train_size, n_train, training_size]"),
-    Option(name="score", metavar="COLUMN", help="Column with the score.  [default: score, accuracy, f1, value, test_score]"),
+    Option(name="score", metavar="COLUMN", help="Column with the score.  [default: score, value, test_score, or the name of a metric]"),
     Option(
         name="train_score",
         metavar="COLUMN",

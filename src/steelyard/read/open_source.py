@@ -142,7 +142,7 @@ __all__ = ["Source", "open_source"]
 SAME = ("doc_hash",)  # columns of a log that vouch for the content of an item: two runs must agree on them to be paired
 
 
-def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object]) -> Source:
+def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object], keep_all: bool = False) -> Source:
     """Open finished results.
 
     data: a path (file, directory, pattern, "-", name=path, mlflow:runs:/ID/PATH), a frame, a DuckDB relation, an Arrow stream, rows, a dict
@@ -150,7 +150,8 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     column name (tables) or array (arrays), as the user gave them; the other roles are found by name. For the log of an
     evaluation tool also log_task, filter, scorer, prompt and log_model, which of several is meant (latest: the newest run);
     `score` names its metric.
-    Who counts: engine, and for Spark master or remote.
+    Who counts: engine, and for Spark master or remote. keep_all: every column of a table can be asked for, and not only those that roles
+    could have, for who must see the names first.
     """
     if isinstance(data, Source):
         raise UsageError("This is an opened source already.", got="a Source", need="a path, a frame or arrays")
@@ -165,14 +166,14 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
                 if is_database(data):
                     _refuse_choices(columns, "a database")
                     return open_database(data, columns)
-            return _opened(os.fspath(data), columns)
+            return _opened(os.fspath(data), columns, keep_all)
         if type(data).__module__.startswith("pyspark.sql"):
             from steelyard.read.engines.spark import spark_source
 
             _refuse_choices(columns, "a Spark frame")
             return spark_source(data, columns)
         _refuse_choices(columns, "a table in memory")
-        table, index, said = _table_of(data, columns)
+        table, index, said = _table_of(data, columns, keep_all)
         if table is not None:
             return _known_by_index(table, index, columns, said)
     elif isinstance(data, (str, bytes, os.PathLike, Mapping)) or isinstance(second, (str, bytes, os.PathLike, Mapping)) or is_frame(data):
@@ -186,7 +187,7 @@ def open_source(data: Any, second: Any = None, *, columns: Mapping[str, object])
     return array_source(data, second, columns)
 
 
-def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[SourceTable | None, Any, list[str]]:
+def _table_of(data: Any, columns: Mapping[str, object], keep_all: bool) -> tuple[SourceTable | None, Any, list[str]]:
     """The table of a frame, of rows or of a dict of columns, with its index and what was done; no table if data is one array."""
     if isinstance(data, (bytes, bytearray)):
         raise UsageError(
@@ -199,7 +200,7 @@ def _table_of(data: Any, columns: Mapping[str, object]) -> tuple[SourceTable | N
         beside, index, said = aligned(data)
         return columns_table(beside), index, said
     if is_frame(data):
-        return frame_table(data, may_use(columns)), index_of(data), []
+        return frame_table(data, _every if keep_all else may_use(columns)), index_of(data), []
     if isinstance(data, (list, tuple)) and data and any(isinstance(row, Mapping) for row in data[:1]):
         return rows_table(data), None, []
     return None, None, []
@@ -219,17 +220,17 @@ def _known_by_index(table: SourceTable, index: Any, columns: Mapping[str, object
     return Source(table, replace(chosen, roles={"id": ID, **chosen.roles}), warnings=said)
 
 
-def _opened(text: str | bytes, columns: Mapping[str, object]) -> Source:
+def _opened(text: str | bytes, columns: Mapping[str, object], keep_all: bool) -> Source:
     """The source of a path. Whatever the system refuses on the way, in a directory or beside a log, is an error that says what."""
     try:
-        return _from_path(text, columns)
+        return _from_path(text, columns, keep_all)
     except OSError as error:
         from steelyard.read.files.paths import cannot_open
 
         raise cannot_open(os.fsdecode(text), error) from None
 
 
-def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
+def _from_path(text: str | bytes, columns: Mapping[str, object], keep_all: bool) -> Source:
     from steelyard.read.files.formats import partition_of
     from steelyard.read.files.paths import open_file, resolve, run_name, split_name, spool_stdin
 
@@ -266,9 +267,9 @@ def _from_path(text: str | bytes, columns: Mapping[str, object]) -> Source:
         got = "; ".join(f"{file.shown!r} is {file.format}" for file in files[:5])
         raise SourceError(f"{path!r} has files of several formats: {got}.", got=got, need="files of one format")
     _refuse_choices(columns, f"{path!r}, a table")
-    table, warnings = _read(files, columns)
+    table, warnings = _read(files, columns, keep_all)
     source = Source(table, assign(table.names, columns), name=name or run_name(path), warnings=warnings, held=files)
-    source.again = lambda names: settled(_read(files, {**columns, "by": tuple(names)})[0])
+    source.again = lambda names: settled(_read(files, {**columns, "by": tuple(names)}, keep_all)[0])
     return source
 
 
@@ -370,8 +371,12 @@ def _refuse_choices(columns: Mapping[str, object], shown: str) -> None:
         )
 
 
-def _read(files: Sequence[Any], columns: Mapping[str, object]) -> tuple[SourceTable | UnreadTable, list[str]]:
-    wanted = may_use(columns)
+def _every(name: str) -> bool:
+    return True
+
+
+def _read(files: Sequence[Any], columns: Mapping[str, object], keep_all: bool) -> tuple[SourceTable | UnreadTable, list[str]]:
+    wanted = _every if keep_all else may_use(columns)
     kind = files[0].format
     if kind in ("csv", "tsv"):
         from steelyard.read.files.delimited import read_delimited

@@ -6,7 +6,7 @@ metric of a table is a function of its margins. Resampling units is resampling r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.errors import UsageError
@@ -181,6 +181,15 @@ def tally_groups(rows: FloatArray, unit: npt.NDArray[np.integer], units: int, co
     found = sum_units(rows, unit, units)
     answers = len(rows) if count is None else int(count.sum())
     return Sums(rows=found, count=np.ones(units, np.int64), answers=answers, units="groups", sizes=found[:, 0], single=single)
+
+
+def mean_of(scores: Collection[float]) -> float:
+    """The mean of a few scores, as of the answers to one item.
+
+    >>> mean_of([1.0, 0.0, 0.5])
+    0.5
+    """
+    return sum(scores) / len(scores)
 
 
 def mean_over(scores: Mapping[str, float], items: Sequence[str]) -> float:

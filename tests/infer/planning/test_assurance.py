@@ -18,6 +18,8 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
 from steelyard.infer.planning.precision_goal import METHODS, PrecisionGoal
+from steelyard.metrics.inner import ITSELF
+from steelyard.metrics.labels import F1
 
 STATSMODELS = {"wilson": "wilson", "clopper-pearson": "beta", "jeffreys": "jeffreys", "agresti-coull": "agresti_coull", "wald": "normal"}
 
@@ -46,12 +48,15 @@ def measured(method: str, k: int, n: int, side: str) -> tuple[float | None, floa
     return found.low, found.high
 
 
+THROUGH = {True: F1.read_through, False: ITSELF}  # by whether it is of F1
+
+
 def brute_good(rule: PrecisionGoal, k: np.ndarray, n: Any) -> np.ndarray:
     if rule.threshold is not None:
         low, _ = brute_interval(rule, k, n, 1 - 2 * (1 - rule.level))
-        return (2 * low / (1 + low) if rule.f1 else low) >= rule.threshold
+        return (2 * low / (1 + low) if rule.through.mapped else low) >= rule.threshold
     low, high = brute_interval(rule, k, n, rule.level)
-    return (2 * high / (1 + high) - 2 * low / (1 + low) if rule.f1 else high - low) <= rule.width
+    return (2 * high / (1 + high) - 2 * low / (1 + low) if rule.through.mapped else high - low) <= rule.width
 
 
 def brute_chance(rule: PrecisionGoal, law: Anticipated, m: int, have: tuple[int, int]) -> float:
@@ -72,8 +77,8 @@ def random_rule(rng: np.random.Generator, goal: str, method: str) -> PrecisionGo
     prior = (strength, strength * (2 if f1 else 1))
     level = float(rng.choice([0.8, 0.9, 0.95]))
     if goal == "width":
-        return PrecisionGoal(method=method, level=level, prior=prior, f1=f1, width=float(rng.uniform(0.2, 0.5)))
-    return PrecisionGoal(method=method, level=level, prior=prior, f1=f1, threshold=float(rng.uniform(0.3, 0.8)))
+        return PrecisionGoal(method=method, level=level, prior=prior, through=THROUGH[f1], width=float(rng.uniform(0.2, 0.5)))
+    return PrecisionGoal(method=method, level=level, prior=prior, through=THROUGH[f1], threshold=float(rng.uniform(0.3, 0.8)))
 
 
 SLOW = ("threshold", "mid-p")
@@ -166,7 +171,7 @@ def brute_labels(rule: PrecisionGoal, law: Anticipated, target: float, relevant:
 def test_labels_equal_brute_force() -> None:
     rng = np.random.default_rng(8)
     for _ in range(5):
-        rule = PrecisionGoal(threshold=float(rng.uniform(0.4, 0.6)), level=0.9, f1=bool(rng.random() < 0.5))
+        rule = PrecisionGoal(threshold=float(rng.uniform(0.4, 0.6)), level=0.9, through=THROUGH[bool(rng.random() < 0.5)])
         law, relevant = Anticipated(float(rng.uniform(0.75, 0.9))), float(rng.uniform(0.2, 0.8))
         found = items_for_assurance(rule, law, 0.8)
         labels, achieved = labels_for_assurance(rule, law, 0.8, relevant, found)
@@ -189,7 +194,7 @@ def test_lengths_against_sums() -> None:
         def mean(n: int, rule: PrecisionGoal = rule, law: Anticipated = law) -> float:
             x = np.arange(n + 1)
             low, high = brute_interval(rule, x, n, rule.level)
-            width = 2 * high / (1 + high) - 2 * low / (1 + low) if rule.f1 else high - low
+            width = 2 * high / (1 + high) - 2 * low / (1 + low) if rule.through.mapped else high - low
             return float(stats.binom.pmf(x, n, law.share) @ width)
 
         found = average_length(rule, law)
@@ -245,8 +250,8 @@ def test_simulated_test_sets_reach_the_goal_as_often_as_promised(metric: str, go
     share, relevant = float(k[0] / n[0]), float(n[0])
     f1 = metric == "f1"
     value = 2 * share / (1 + share) if f1 else share
-    rule = PrecisionGoal(f1=f1, prior=(0.5, 1.0 if f1 else 0.5), width=0.12) if goal == "width" else PrecisionGoal(
-        f1=f1, prior=(0.5, 1.0 if f1 else 0.5), threshold=value - 0.06
+    rule = PrecisionGoal(through=THROUGH[f1], prior=(0.5, 1.0 if f1 else 0.5), width=0.12) if goal == "width" else PrecisionGoal(
+        through=THROUGH[f1], prior=(0.5, 1.0 if f1 else 0.5), threshold=value - 0.06
     )  # fmt: skip
     found = items_for_assurance(rule, Anticipated(share), 0.8)
     labels, achieved = labels_for_assurance(rule, Anticipated(share), 0.8, relevant, found)

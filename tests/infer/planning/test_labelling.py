@@ -15,6 +15,7 @@ from steelyard.infer.planning.assurance import items_for_assurance
 from steelyard.infer.planning.labelling import LOOKS, _gauss, stop_when_narrow
 from steelyard.infer.planning.lengths import worst_outcome
 from steelyard.infer.planning.precision_goal import PrecisionGoal
+from steelyard.metrics.labels import F1
 
 
 def plain(rule: PrecisionGoal, law: Anticipated, batch: int, have: tuple[int, int]) -> float:
@@ -46,7 +47,7 @@ def plain(rule: PrecisionGoal, law: Anticipated, batch: int, have: tuple[int, in
         (PrecisionGoal(width=0.3), Anticipated(0.9), 5, (0, 0)),
         (PrecisionGoal(width=0.3), Anticipated(0.5), 4, (0, 0)),
         (PrecisionGoal(width=0.25, method="wald"), Anticipated(0.97), 5, (0, 0)),
-        (PrecisionGoal(width=0.3, f1=True, prior=(0.5, 1.0)), Anticipated(0.6), 4, (0, 0)),
+        (PrecisionGoal(width=0.3, through=F1.read_through, prior=(0.5, 1.0)), Anticipated(0.6), 4, (0, 0)),
         (PrecisionGoal(width=0.25), Anticipated(0.8), 5, (9, 10)),
         (PrecisionGoal(width=0.3), Anticipated(law=(9.0, 2.0)), 5, (0, 0)),
         (PrecisionGoal(width=0.25), Anticipated(law=(9.5, 1.5)), 5, (9, 10)),

@@ -36,6 +36,15 @@ def test_width_and_half_width_are_one_goal() -> None:
     assert plan.details["average_length_n"] == 136
 
 
+def test_a_precision_is_told_in_two_ways_and_is_one_plan() -> None:
+    """Also where it is taken to be another one: the labels follow from the precision that is supposed, not from the one that was told."""
+    rates = {"recall": 0.8, "prevalence": 0.2}
+    plan = plan_estimate(metric="precision", precision=0.8, width=0.1, **rates)
+    assert plan.to_dict() == plan_estimate(metric="precision", expected=0.8, width=0.1, **rates).to_dict()
+    moved = {row.condition: row.labels for row in plan.sensitivity}
+    assert moved["precision is 0.75"] == plan_estimate(metric="precision", precision=0.75, width=0.1, **rates).labels
+
+
 def test_f1_counts_labels() -> None:
     plan = plan_estimate(metric="f1", precision=0.8, recall=0.8, threshold=0.75, prevalence=0.2)
     assert (plan.n_first, plan.n_stable, plan.labels) == (322, 341, 1387)

@@ -22,7 +22,7 @@ from steelyard.infer.paired.bounded_t import possible_range
 from steelyard.infer.paired.ratio import LogRatio, MeanRatio, RatioTest, ShareRatio, SumsRatio
 from steelyard.infer.paired.sums import difference_statistic
 from steelyard.metrics.base import Metric
-from steelyard.metrics.sums import QUOTIENT, SumsMetric, SumStatistic
+from steelyard.metrics.sums import QUOTIENT, SumStatistic
 from steelyard.tally.sums import tally_groups
 
 NO_ZERO = "give margin and theta in the scale of the scores"
@@ -42,8 +42,8 @@ def share_ratio(lost: int, gained: int, found: Evidence, metric: Metric, rule: G
 def ratio_of(found: Evidence, metric: Metric, rule: GuardRule) -> RatioTest:
     """The ratio of two means of numbers from 0 up, of two ratios of sums, or of two perplexities, over items or groups."""
     means = found.means
-    if found.sums is not None and isinstance(metric, SumsMetric):
-        return _of_logs(found.sums, metric) if metric.read_through is not None else _of_sums(found, found.sums, metric, rule)
+    if found.sums is not None:
+        return _of_logs(found.sums, metric) if metric.read_through.logarithm else _of_sums(found, found.sums, metric, rule)
     if found.details.n_effective is not None:
         raise UsageError(
             "A share of the reference cannot be asked of items with weights.", got="weights", need="items that count alike", hint=NO_ZERO
@@ -96,14 +96,15 @@ def _groups(means: ItemMeans, d: Any) -> Any:
     return tally_groups(np.stack([np.ones(len(d)), d], axis=1), means.unit, means.units)
 
 
-def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRule) -> SumsRatio:
+def _of_sums(found: Evidence, sums: UnitSums, metric: Metric, rule: GuardRule) -> SumsRatio:
     """The ratio of two ratios of sums. Without groups the variance at any ratio follows from those of both runs and of the difference."""
     least = min(float(side[:, 1].min()) for side in (sums.baseline, sums.candidate))
     if least < 0:
         raise _no_zero(f"sums of {least:g}")
     assert found.baseline is not None
     assert found.candidate is not None
-    variance = _variances(sums, metric.statistic)
+    statistic = metric.read_through.inner
+    variance = _variances(sums, statistic)
     (alone, df), (run, _), (both, _) = variance(1.0, 0.0), variance(0.0, 1.0), variance(1.0, 1.0)
 
     def of_items(ratio: float) -> tuple[float, float]:
@@ -115,7 +116,7 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
         units=len(sums.baseline),
         own=(alone, df),
         spread=of_items if sums.sizes is None else lambda ratio: variance(ratio, 1.0),
-        rare=rare_of(sums.baseline, sums.candidate, metric.statistic, metric, sums.sizes),
+        rare=rare_of(sums.baseline, sums.candidate, statistic, metric, sums.sizes),
     )
     if ratio.p_of_none >= rule.alpha:
         raise DataError(
@@ -127,9 +128,8 @@ def _of_sums(found: Evidence, sums: UnitSums, metric: SumsMetric, rule: GuardRul
     return ratio
 
 
-def _of_logs(sums: UnitSums, metric: SumsMetric) -> LogRatio:
+def _of_logs(sums: UnitSums, metric: Metric) -> LogRatio:
     """The ratio of two perplexities: e to the power of the difference of their mean losses."""
-    assert metric.read_through is not None
     inner = metric.read_through.inner
     here, there = (float(inner.value(side.sum(0))) for side in (sums.baseline, sums.candidate))
     variance, df = _variances(sums, inner)(1.0, 1.0)

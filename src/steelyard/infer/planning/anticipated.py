@@ -31,6 +31,16 @@ class Anticipated:
     share: float | None = None
     law: tuple[float, float] | None = None
 
+    @classmethod
+    def after(cls, prior: tuple[float, float], k: int, n: int) -> Anticipated:
+        """What k of n leave to be expected of the next ones: the prior, updated.
+
+        >>> Anticipated.after((0.5, 0.5), 9, 10).law
+        (9.5, 1.5)
+        """
+        a, b = prior
+        return cls(law=(a + k, b + n - k))
+
     def at_least(self, x: Any, m: Any) -> Array:
         """P(X >= x) of m items to come."""
         x, m = np.broadcast_arrays(np.asarray(x, float), np.asarray(m, float))

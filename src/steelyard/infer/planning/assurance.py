@@ -162,7 +162,8 @@ def labels_for_assurance(
     `found` is the (first, stable) number of relevant items. Far below the first one no mixture reaches the target, and far
     above the stable one all do, so the assurance is computed only between. Reference: OHaganStevensCampbell2005.
 
-    >>> rule = PrecisionGoal(threshold=0.75, f1=True, prior=(0.5, 1.0))
+    >>> from steelyard.metrics.labels import F1
+    >>> rule = PrecisionGoal(threshold=0.75, through=F1.read_through, prior=(0.5, 1.0))
     >>> labels_for_assurance(rule, Anticipated(2 / 3), 0.8, 0.24, (322, 341))[0]
     1387
     """

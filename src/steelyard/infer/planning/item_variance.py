@@ -18,6 +18,33 @@ def share_deviation(p: float) -> float:
     return math.sqrt(p * (1 - p))
 
 
+def share_variance(p: float) -> float:
+    """The variance of one item that is right with probability p: p (1 - p). Reference: Cochran1977.
+
+    >>> share_variance(0.5)
+    0.25
+    """
+    return p * (1 - p)
+
+
+def variances_of_a_drop(p: float, theta: float) -> tuple[float, float]:
+    """The variance of one item before and after an accuracy of p fell by theta. Reference: Cochran1977.
+
+    >>> variances_of_a_drop(0.75, 0.25)
+    (0.1875, 0.25)
+    """
+    return share_variance(p), (p - theta) * (1 - p + theta)
+
+
+def variance_of(deviation: float) -> float:
+    """The square of a standard deviation. Reference: Cochran1977.
+
+    >>> variance_of(0.5)
+    0.25
+    """
+    return deviation * deviation
+
+
 def per_item(standard_error: float, n: float) -> float:
     """The standard deviation of one item, from the standard error of the mean of n of them. Reference: Cochran1977.
 
@@ -65,6 +92,17 @@ def differing_answers(within: float) -> float:
     return 2 * within**2
 
 
+def most_differing(accuracy: float) -> float:
+    """How often two answers to one item differ at most, at this accuracy: where every item is right with the same probability.
+
+    Reference: Miller2024.
+
+    >>> most_differing(0.5)
+    0.5
+    """
+    return 2 * share_variance(accuracy)
+
+
 def most_within(discordance: float) -> float:
     """The largest standard deviation within items, where two healthy runs differ on this share of them. Reference: Miller2024.
 
@@ -104,6 +142,17 @@ def most_deviation(theta: float, n: int, alpha: float, beta: float, two_sided: b
     0.2544
     """
     return theta / minimum_detectable(mean_error(1.0, n, design_effect), alpha, beta, two_sided)
+
+
+def correlation_for(difference: float, deviation: float) -> float:
+    """How alike two runs must be, item by item, for their difference to have this standard deviation, where each has `deviation`.
+
+    Formula: 1 - difference^2 / (2 deviation^2). Reference: Miller2024.
+
+    >>> correlation_for(0.5, 0.5)
+    0.5
+    """
+    return 1 - difference * difference / (2 * deviation * deviation)
 
 
 def answers_needed(deviation: float, between: float, within: Sequence[float], design_effect: float = 1.0) -> int | None:

@@ -16,12 +16,19 @@ from scipy.special import betainc, betaincinv
 
 from steelyard.infer.normal import tail, z_value
 from steelyard.late_dataclass import dataclass
+from steelyard.metrics.inner import ITSELF, InnerQuantity
 
 Ints = npt.NDArray[np.int64]
 Array = npt.NDArray[np.float64]
 CREDIBLE = "bayes"
 METHODS = (CREDIBLE, "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "mid-p", "wald")
+ON_ITS_OWN_SCALE = ("wald",)  # symmetric about the value: of a function of it that would be another interval
 SECANTS = 14  # steps of the false position for a mid-p end: its bracket is one item wide, eight are enough
+
+
+def methods_for(through: InnerQuantity[Any]) -> list[str]:
+    """The intervals that a metric can be planned by, seen through this quantity."""
+    return [method for method in METHODS if not (through.mapped and method in ON_ITS_OWN_SCALE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,8 @@ class PrecisionGoal:
     """What counts as good enough: exactly one of `width` and `threshold`, on the scale of the metric.
 
     Formula: width: high - low <= width for the two-sided interval; threshold: the one-sided lower bound is not below it,
-    which for `bayes` is P(metric > threshold | k of n) >= level. `f1`: k of n is the Jaccard index J, seen through
-    F1 = 2J / (1 + J). `prior` belongs to `bayes` alone.
+    which for `bayes` is P(metric > threshold | k of n) >= level. `through`: what k of n is where the metric is a function of it, as
+    F1 = 2J / (1 + J) of the Jaccard index. `prior` belongs to `bayes` alone.
     Assumes: independent items. Wald has no width at k = 0 and k = n: Wilson's end stands in, or Wald's own at one mistake
     if that is nearer, as in a measurement.
     Reference: JosephWolfsonDuBerger1995 for the criteria; BrownCaiDasGupta2001 for the intervals.
@@ -61,7 +68,7 @@ class PrecisionGoal:
     prior: tuple[float, float] = (0.5, 0.5)
     width: float | None = None
     threshold: float | None = None
-    f1: bool = False
+    through: InnerQuantity[Any] = ITSELF
 
     def ends(self, k: Any, n: Any) -> tuple[Array, Array]:
         """The two-sided interval of k of n on the scale of the proportion; real k and n are allowed."""
@@ -79,9 +86,7 @@ class PrecisionGoal:
     def span(self, k: Any, n: Any) -> Array:
         """The width of the two-sided interval, on the scale of the metric."""
         low, high = self.ends(k, n)
-        if not self.f1:
-            return high - low
-        return 2 * (high - low) / ((1 + high) * (1 + low))  # 2 high/(1 + high) - 2 low/(1 + low), without the cancellation
+        return np.asarray(self.through.width(low, high))
 
     def meets(self, k: Any, n: Any) -> npt.NDArray[np.bool_]:
         """Is k of n good enough?"""
@@ -107,9 +112,7 @@ class PrecisionGoal:
     @property
     def bar(self) -> float:
         """The threshold on the scale of the proportion: an F1 of t is a Jaccard index of t / (2 - t)."""
-        if self.threshold is None:
-            return 0.0
-        return self.threshold / (2 - self.threshold) if self.f1 else self.threshold
+        return 0.0 if self.threshold is None else self.through.inwards(self.threshold)
 
     def _normal_ends(self, k: Array, n: Array, z: float) -> tuple[Array, Array]:
         z2 = z * z
@@ -132,7 +135,7 @@ class PrecisionGoal:
     def peak(self, n: Any) -> Ints:
         """The outcome with the widest interval: half of n where the rule is symmetric, else by golden section."""
         n = np.asarray(n, np.int64)
-        if not self.f1 and (self.method != CREDIBLE or self.prior[0] == self.prior[1]):
+        if not self.through.mapped and (self.method != CREDIBLE or self.prior[0] == self.prior[1]):
             half: Ints = n // 2
             return half
         if self.method == "mid-p":

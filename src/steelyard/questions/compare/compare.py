@@ -321,7 +321,7 @@ def _compared(
             f"{wanted.name} is one number per class; a comparison needs a single number.",
             got="every class at once",
             need="one quantity",
-            hint=f"macro_{wanted.base}, or positive=LABEL",
+            hint=f"{wanted.macro_name}, or positive=LABEL",
         )
     if higher_is_better is not None and wanted is not None:
         from steelyard.estimate.opening import refuse_direction

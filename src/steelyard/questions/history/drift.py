@@ -35,6 +35,7 @@ from steelyard.results.history import (
     RunDeviation,
     RunPlace,
 )
+from steelyard.tally.sums import mean_of
 
 MOST_RUNS = 2_000  # the newest of a series: the evidence takes time that grows with their square
 
@@ -316,7 +317,7 @@ def _run_lengths(s: RunSeries, k: float, h: float, length: float) -> tuple[str, 
     fall = 2 * k
     last = s.runs[-1]
     scale = 100.0 if last.scale == "percent" else 1.0
-    share = sum(s.values) / len(s.values) / scale
+    share = mean_of(s.values) / scale
     good = share if s.sign > 0 else 1 + share  # values are turned so that up is good
     if is_share(last.metric) and last.n and 0 < good < 1:
         return "binomial", share_run_length(k, h, last.n, good), share_run_length(k, h, last.n, good, fall)

@@ -54,7 +54,7 @@ def posterior(
             f"{metric} is one number per class; a posterior needs a single class.",
             got="every class",
             need="one class",
-            hint=f"{asked.name.removeprefix('each_')} with positive=",
+            hint=f"{asked.row_name} with positive=",
         )
     usual = (
         type(draws) is type(seed) is int and type(prior) is float and type(positive) in (str, NoneType) and type(absent) in (str, NoneType)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from steelyard.error_rates import ALPHA, BETA
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power as normal
-from steelyard.infer.planning.item_variance import between_deviation, differing_answers, most_within, normal_spread, pooled_deviation
+from steelyard.infer.planning.item_variance import (
+    between_deviation,
+    differing_answers,
+    most_differing,
+    most_within,
+    normal_spread,
+    pooled_deviation,
+    variance_of,
+    variances_of_a_drop,
+)
 from steelyard.late_dataclass import dataclass
 from steelyard.options.option import checked, coin_flips, documented, number, probability, whole
 from steelyard.options.plan_designs import OPTIONS
@@ -229,9 +238,9 @@ def _unpaired_rows(asked: DesignQuestion) -> list[DesignRow]:
     sigma, p, theta = WORST_SIGMA if asked.sigma is None else asked.sigma, asked.expected, asked.theta
     told = f"sigma {sigma:g}" + ("" if asked.sigma is not None else ", the worst case")
     rows = [_row(asked, "unpaired", asked.items(normal.two_sample(sigma)), f"reference on as many other items; {told}")]
-    before, after = sigma * sigma, sigma * sigma
+    before = after = variance_of(sigma)
     if p is not None and asked.noise is None:
-        before, after = p * (1 - p), (p - theta) * (1 - p + theta)
+        before, after = variances_of_a_drop(p, theta)
         own = normal.two_sample(pooled_deviation(before, after))
         told = f"sigma from an accuracy of {p:g}"
         rows.append(_row(asked, "unpaired, sigma known", asked.items(own), f"reference on as many other items; {told}"))
@@ -338,7 +347,7 @@ def _items(asked: DesignQuestion) -> StoredAnswers:
     assert asked.within is not None
     assert asked.discordance is not None
     noise = differing_answers(asked.within)
-    accuracy = asked.expected or (USUAL_ACCURACY if noise < 0.95 * 2 * USUAL_ACCURACY * (1 - USUAL_ACCURACY) else 0.5)
+    accuracy = asked.expected or (USUAL_ACCURACY if noise < 0.95 * most_differing(USUAL_ACCURACY) else 0.5)
     items = beta_answers(accuracy, noise, asked.repeats)
     after = items.changed(max(0.0, asked.discordance - noise) / 2)
     if after is None or after.dropped(asked.theta) is None:

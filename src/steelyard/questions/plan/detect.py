@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.error_rates import ALPHA, BETA
 from steelyard.errors import UsageError
 from steelyard.infer.planning import power
-from steelyard.infer.planning.item_variance import answers_needed, most_deviation
+from steelyard.infer.planning.item_variance import answers_needed, correlation_for, most_deviation
 from steelyard.options.option import (
     LIMITS,
     checked,
@@ -53,7 +53,7 @@ def _pairing(wanted: PowerQuestion, spread: ItemVariance, available: int) -> lis
     assert wanted.theta is not None
     rates = (wanted.alpha, wanted.beta, wanted.two_sided)
     largest = most_deviation(wanted.theta, available, *rates, spread.design_effect)  # groups cost a paired run as much
-    correlation = 1 - largest * largest / (2 * spread.value * spread.value)
+    correlation = correlation_for(largest, spread.value)
     return [
         f"Pairing with the recorded items would, if the per-item differences have a standard deviation of at most {largest:.4g} "
         f"(a correlation of {max(0.0, correlation):.2f} or more)."

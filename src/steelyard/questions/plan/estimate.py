@@ -14,8 +14,9 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.infer.planning.assurance import assurance, items_for_assurance, labels_for_assurance, labels_for_items
 from steelyard.infer.planning.labelling import stop_when_narrow
 from steelyard.infer.planning.lengths import average_length, expected_width, plug_in, widest, worst_outcome
-from steelyard.infer.planning.precision_goal import CREDIBLE, METHODS, PrecisionGoal
+from steelyard.infer.planning.precision_goal import CREDIBLE, PrecisionGoal, methods_for
 from steelyard.late_dataclass import dataclass
+from steelyard.metrics.labels import LabelMetric
 from steelyard.options.option import LIMITS, MOST, check_choices, checked, documented, is_whole, not_offered, number
 from steelyard.options.plan_estimate import OPTIONS
 from steelyard.questions.plan import estimate_words as words
@@ -124,8 +125,7 @@ def sensitivity_of(wanted: PrecisionQuestion) -> Iterator[WhatIf]:
                 yield from _row(f"prevalence is {prevalence * factor:g}", replace(wanted, known=other))
     if wanted.rule.method == CREDIBLE:
         swap = 1.0 if wanted.rule.prior[0] != 1 else 0.5
-        pair = (swap, swap * (2 if wanted.rule.f1 else 1))
-        yield from _row(f"the prior is {swap:g}", replace(wanted, rule=replace(wanted.rule, prior=pair)))
+        yield from _row(f"the prior is {swap:g}", replace(wanted, rule=replace(wanted.rule, prior=prior_of(known.metric, swap))))
 
 
 def _row(what: str, wanted: PrecisionQuestion) -> Iterator[WhatIf]:
@@ -249,15 +249,20 @@ def _goal(width: float | None, half_width: float | None, threshold: float | None
 
 def _rule(known: Expectation, goal: dict[str, float], interval: str, level: float, prior: float) -> PrecisionGoal:
     check_choices(OPTIONS, interval=interval)
-    f1 = known.metric.read_through is not None  # through J
-    if f1 and interval == "wald":
-        raise not_offered("interval", interval, known.metric.name, [m for m in METHODS if m != "wald"])
+    through = known.metric.read_through
+    if interval not in (offered := methods_for(through)):
+        raise not_offered("interval", interval, known.metric.name, offered)
     prior = number("prior", prior, above=0, hint=LIMITS["prior"].hint)
     bar = goal.get("threshold")
     if bar is not None:
         bar = known.metric.of_right(bar)
-    pair = (prior, prior * (2 if f1 else 1))  # F1: one share of the prior for each of TP, FP, FN
-    return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, f1=f1)
+    pair = prior_of(known.metric, prior)
+    return PrecisionGoal(method=interval, level=level, prior=pair, width=goal.get("width"), threshold=bar, through=through)
+
+
+def prior_of(metric: LabelMetric, each: float) -> tuple[float, float]:
+    """The Beta prior of successes and mistakes: one share for each kind of relevant item, as TP, FP and FN for F1."""
+    return each, each * metric.kinds_of_mistakes
 
 
 def _batch(batch: int | None) -> int:

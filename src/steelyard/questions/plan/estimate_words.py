@@ -46,12 +46,12 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
     """What the answer rests on, in one sentence."""
     parts = ["independent items"]
     if known.value is not None:
-        told = {name: known.told[name] for name in ("precision", "recall") if known.by_parts}
+        told = {name: known.told[name] for name in known.metric.made_of if known.by_parts}
         parts.append(
             " and ".join(f"{name} {value:g}" for name, value in told.items()) if told else f"{_a(known.metric.name)} of {known.value:g}"
         )
-        if known.metric.read_through is not None and not told:
-            parts[-1] += " (precision and recall both so)"
+        if len(known.metric.made_of) > 1 and not told:
+            parts[-1] += f" ({' and '.join(known.metric.made_of)} both so)"
     elif known.law is not None:
         parts.append(f"a success rate drawn from Beta({known.law[0]:g}, {known.law[1]:g})")
     elif known.have[1]:
@@ -65,7 +65,7 @@ def assume(rule: PrecisionGoal, known: Expectation) -> str:
 def no_labels(known: Expectation) -> str:
     """Why the number of labels is not known, and what to give."""
     needed = {"prevalence": "prevalence" not in known.told}
-    needed["recall"] = known.of_predictions and known.metric.read_through is None and "recall" not in known.told
+    needed["recall"] = known.of_predictions and "recall" not in known.rates
     needed["the expected value"] = known.of_predictions and known.value is None
     return (
         f"{known.metric.name} rests on {known.items} only, and how many labels hold that many depends on their share: "
@@ -76,7 +76,8 @@ def no_labels(known: Expectation) -> str:
 def moved(known: Expectation) -> str:
     """The first cell of a row of the sensitivity table."""
     if known.by_parts:
-        return f"precision is {known.told['precision']:g} and recall {known.told['recall']:g}"
+        first, *others = known.metric.made_of
+        return f"{first} is {known.told[first]:g}" + "".join(f" and {name} {known.told[name]:g}" for name in others)
     return f"{known.metric.name} is {known.value:g}"
 
 

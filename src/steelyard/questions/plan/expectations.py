@@ -13,6 +13,7 @@ from steelyard.infer.planning.anticipated import Anticipated
 from steelyard.late_dataclass import dataclass
 from steelyard.metrics.catalogue import CATALOGUE
 from steelyard.metrics.labels import LabelMetric
+from steelyard.metrics.table import Ratio, hits_and_false_alarms
 from steelyard.options.measure import settle
 from steelyard.options.option import MOST, is_truth_value
 from steelyard.results.signature import values_of
@@ -47,8 +48,7 @@ class Expectation:
 
     def scaled(self, value: float) -> float:
         """A value of the metric as a success rate."""
-        through = self.metric.read_through
-        return float(self.metric.of_right(value)) if through is None else through.inwards(value)
+        return float(self.metric.of_right(self.metric.read_through.inwards(value)))
 
     @property
     def items(self) -> str:
@@ -57,21 +57,25 @@ class Expectation:
 
     @property
     def by_parts(self) -> bool:
-        """Whether it was told by precision and recall, which it is made of."""
-        return self.metric.read_through is not None and "precision" in self.told
+        """Whether it was told by several rates that it is made of, as F1 by precision and recall."""
+        return len(self.metric.made_of) > 1 and set(self.metric.made_of) <= set(self.told)
 
     @property
-    def below(self) -> tuple[float, float, float, float]:
-        """The items that are relevant, in hits, truths, predictions and all items."""
-        through = self.metric.read_through
-        ratio = self.metric.share or (self.metric.ratio if through is None else through.inner)
-        assert ratio is not None
-        return ratio.denominator
+    def rates(self) -> dict[str, float | None]:
+        """The rates that are known of it: those that were told, and else each that it is made of is taken to be its value."""
+        return {**dict.fromkeys(self.metric.made_of, self.value), **self.told}
+
+    @property
+    def share(self) -> Ratio:
+        """The successes among the relevant items, as a ratio of counts."""
+        ratio = self.metric.read_through.inner
+        assert isinstance(ratio, Ratio)
+        return ratio
 
     @property
     def of_predictions(self) -> bool:
         """Whether predictions decide which items are relevant."""
-        return bool(self.below[2])
+        return self.share.of_predictions
 
     @property
     def counted(self) -> tuple[int, int]:
@@ -89,15 +93,12 @@ class Expectation:
         prevalence = self.told.get("prevalence")
         if prevalence is None:
             return None
-        of_hits, of_truths, of_predictions, of_all = self.below
         if not self.of_predictions:
-            return of_truths * prevalence + of_all
-        precision = self.told.get("precision", self.value)
-        recall = self.told.get("recall", None if self.metric.read_through is None else self.value)
+            return self.share.share_below(prevalence)
+        precision, recall = (self.rates.get(name) for name in ("precision", "recall"))
         if precision is None or recall is None:
             return None
-        hits = prevalence * recall
-        false_alarms = hits * (1 - precision) / precision
+        hits, false_alarms = hits_and_false_alarms(prevalence, precision, recall)
         if false_alarms > 1 - prevalence:
             raise UsageError(
                 f"precision {precision:g}, recall {recall:g} and prevalence {prevalence:g} are impossible together: "
@@ -106,7 +107,7 @@ class Expectation:
                 f"{false_alarms:.3g} of the items would be false positives, and only {1 - prevalence:.3g} are negative",
                 need="a higher precision, or a lower recall or prevalence",
             )
-        return (of_hits + of_predictions) * hits + of_truths * prevalence + of_predictions * false_alarms
+        return self.share.share_below(prevalence, hits, false_alarms)
 
     def anticipated(self, prior: tuple[float, float]) -> Anticipated | None:
         """The law of the items to come: the value that was given, else what is believed after what there is, else unknown."""
@@ -114,24 +115,18 @@ class Expectation:
             return Anticipated(self.success)
         if self.law is None and not self.have[1]:
             return None
-        a, b = self.law or prior
-        k, n = self.counted
-        return Anticipated(law=(a + k, b + n - k))
+        return Anticipated.after(self.law or prior, *self.counted)
 
     def shifted(self, by: float) -> Expectation | None:
-        """The same with the value a little off (precision and recall together, where f1 was given by them); None outside (0, 1)."""
-        if self.by_parts:
-            moved = {name: round(self.told[name] + by, 12) for name in ("precision", "recall")}
+        """The same with the value a little off (the rates that it was told by, all of them); None outside (0, 1)."""
+        told = [name for name in self.metric.made_of if name in self.told]
+        if told:
+            moved = {name: round(self.told[name] + by, 12) for name in told}
             if not all(0 < x < 1 for x in moved.values()):
                 return None
-            return replace(self, value=harmonic(**moved), told={**self.told, **moved})
+            return replace(self, value=self.metric.of_rates(moved), told={**self.told, **moved})
         moved_value = round((self.value or 0.0) + by, 12)
         return replace(self, value=moved_value) if self.value is not None and 0 < moved_value < 1 else None
-
-
-def harmonic(precision: float, recall: float) -> float:
-    """F1 of a precision and a recall: their harmonic mean."""
-    return 2 * precision * recall / (precision + recall)
 
 
 def probability(name: str, value: Any) -> float:
@@ -199,19 +194,16 @@ def expect(
 def _value(metric: LabelMetric, expected: float | None, given: Mapping[str, float]) -> float | None:
     """The anticipated value, from the one way in which it was told."""
     value = None if expected is None else probability("expected value", expected)
-    if metric.read_through is not None:
-        parts = [name for name in ("precision", "recall") if name in given]
-        if len(parts) == 1:
-            other = "recall" if parts == ["precision"] else "precision"
-            raise UsageError(
-                f"{parts[0]} alone does not give the {metric.name}; {other} is needed as well.",
-                got=f"{parts[0]} alone",
-                need=f"{other} as well",
-                hint=f"{other}=0.8",
-            )
-        told = harmonic(given["precision"], given["recall"]) if parts else None
-    else:
-        told = given.get(metric.name)
+    parts = [name for name in metric.made_of if name in given]
+    others = [name for name in metric.made_of if name not in given]
+    if parts and others:
+        raise UsageError(
+            f"{parts[0]} alone does not give the {metric.name}; {others[0]} is needed as well.",
+            got=f"{parts[0]} alone",
+            need=f"{others[0]} as well",
+            hint=f"{others[0]}=0.8",
+        )
+    told = metric.of_rates(given) if parts else None
     if told is not None and value is not None and not math.isclose(told, value, abs_tol=1e-9):
         raise UsageError(
             f"Two expected values of {metric.name}: {value:g} and {told:g}.", got=f"{value:g} and {told:g}", need="one of them"

@@ -468,7 +468,7 @@ def _estimate(sample: Sample, metric: Metric, settings: MeasureOptions) -> float
             f"{metric.name} has {len(rows)} values, one for each class; a reference is one number.",
             got=f"{len(rows)} values of {metric.name}, one for each class",
             need="one number",
-            hint=f"positive=LABEL names the class; metric='macro_{metric.name}' averages over them",
+            hint=f"positive=LABEL names the class; metric='{metric.macro_name}' averages over them",
         )
     if rows[0].estimate is None:
         why = next(iter(warnings), "the metric is undefined on these items")

@@ -38,6 +38,7 @@ from steelyard.results.measurement import Interval, Measurement, Row
 from steelyard.results.stopping import EarlyStopping, WidthStopping
 from steelyard.results.verdict import Verdict
 from steelyard.tally.design import unknown_worst, worst_score
+from steelyard.tally.sums import mean_of
 from steelyard.version import __version__
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def scores_by_item(session: RunSession, place: int) -> dict[str, float]:
     for row in session.rows[place]:
         if row["score"] is not None or session.options.missing == "wrong":
             by.setdefault(row["id"], []).append(worst if row["score"] is None else float(row["score"]))
-    return {key: sum(scores) / len(scores) for key, scores in by.items()}
+    return {key: mean_of(scores) for key, scores in by.items()}
 
 
 # ---- judging -----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from steelyard.estimate.opening import SystemItems
 from steelyard.evaluate.asking.summary import jsonable
 from steelyard.evaluate.scorers.catalogue import refuse_other_score
 from steelyard.evaluate.task.cases import hash_fractions
+from steelyard.infer.planning.item_variance import variance_of
 from steelyard.infer.sequential.candidates import candidate_alpha
 from steelyard.infer.sequential.stopping import RULES, small_pool
 from steelyard.infer.sequential.wavering import FEWEST_ANSWERS, WaveringStrata, strata_of
@@ -334,7 +335,7 @@ def _strata(plan: StoppingPlan, baseline: Baseline, prepared: Prepared, options:
         return None
     assert baseline.answers is not None
     width = 1.0 if plan.score_range is None else plan.score_range[1] - plan.score_range[0]
-    variance = [baseline.answers.variance[baseline.key(case.id)] / (width * width) for case in prepared.cases]
+    variance = [baseline.answers.variance[baseline.key(case.id)] / variance_of(width) for case in prepared.cases]
     found = strata_of(variance, plan.answers, theta=(plan.theta - plan.margin) / width, alpha=plan.alpha, beta=plan.beta)
     if found.factor > 1:
         return found

@@ -288,7 +288,7 @@ def prepare(given: Any, *, data: Any = None, n: int | None = None, seed: int | N
             f"A task has no positive class, so it cannot say which class {task.metric} is about.",
             got="a task, which has no positive class",
             need="an average",
-            hint=f'metric = "macro_{task.metric}"; or run, and measure the rows, naming the positive class',
+            hint=f'metric = "{metric.macro_name}"; or run, and measure the rows, naming the positive class',
         )
     rows, warnings = _rows(task)
     shots, more = (None, []) if task.shots_data is None else rows_of(_beside(task, task.shots_data))

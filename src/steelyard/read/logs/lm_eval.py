@@ -395,7 +395,7 @@ def _own(
         return own_metric_of_labels(TOOL, metric, columns["truth"], columns["prediction"], theirs)
     if ratio is not None:
         name = "perplexity" if metric in _EXP else "ratio"
-        return OwnNumber(metric=name, said=_other_quotient(metric, name, columns, ratio, theirs))
+        return OwnNumber(metric=name, said=_other_quotient(metric, columns, ratio, theirs))
     return own_mean(TOOL, metric, columns["score"], theirs, _aggregation(results, task, metric))
 
 
@@ -410,13 +410,13 @@ def _aggregation(results: Mapping[str, Any] | None, task: str, metric: str) -> s
     return None
 
 
-def _other_quotient(metric: str, name: str, columns: Mapping[str, Sequence[Any]], ratio: tuple[str, str], theirs: Any) -> list[str]:
+def _other_quotient(metric: str, columns: Mapping[str, Sequence[Any]], ratio: tuple[str, str], theirs: Any) -> list[str]:
     """Said where the items of a perplexity do not give the tool's number."""
     told = number_or_none(theirs)
     above, below = (math.fsum(value for value in columns[part] if value is not None) for part in ratio)
     if told is None or not below:
         return []
-    ours = above / below if name == "ratio" else math.exp(min(above / below, 700.0))
+    ours = math.exp(min(above / below, 700.0)) if metric in _EXP else above / below
     if agree(ours, told):
         return []
     return [f"{TOOL} reports {told:.6g} as {metric!r}, but the items in its log give {ours:.6g}"]
