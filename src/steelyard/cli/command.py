@@ -26,13 +26,14 @@ from click.types import StringParamType
 from steelyard.did_you_mean import NEAR, did_you_mean
 from steelyard.errors import SteelyardError, UsageError
 from steelyard.late_pattern import late_pattern
-from steelyard.options.option import DEBUG, FORMAT, NO_COLOR, OUTPUTS, QUIET, Option, names_in, refuse_choice, typed_text, unknown_word
 from steelyard.redaction import redact
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from click.shell_completion import CompletionItem
+
+    from steelyard.options.option import Option  # each command brings it; the list of all commands needs none
 
 
 class PathObject(click.Path):
@@ -76,6 +77,8 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from textwrap import fill
+
+        from steelyard.options.option import names_in
 
         super().format_epilog(ctx, formatter)
         for what, registry in self.catalogues:
@@ -303,8 +306,12 @@ def _word(value: str) -> str:
 
 def _as_text(value: Any, name: str) -> Any:
     """Texts as they were typed, in whatever locale."""
+    if isinstance(value, str) and value.isascii():
+        return value
     if isinstance(value, str):
-        return value if value.isascii() else typed_text(value, name)
+        from steelyard.options.option import typed_text
+
+        return typed_text(value, name)
     return tuple(_as_text(each, name) for each in value) if isinstance(value, tuple) else value
 
 
@@ -545,6 +552,8 @@ class WordChoice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         words = tuple(self.choices)
         if value not in words:
+            from steelyard.options.option import unknown_word
+
             flag = max(param.opts, key=len) if param is not None else "the choice"
             raise unknown_word(flag, str(value), words, flag.lstrip("-").replace("-", " "))
         return str(value)
@@ -563,6 +572,8 @@ class DeclaredChoice(WordChoice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
+            from steelyard.options.option import refuse_choice
+
             refuse_choice(self.declared, value, flag_of(self.declared))
         return str(value)
 
@@ -626,6 +637,8 @@ def declared_flag(option: Option, **more: Any) -> Callable[[Decorated], Decorate
 
 def _common(formats: FormatChoice, output: bool) -> list[Callable[[Decorated], Decorated]]:
     """--format, -o, --no-color, --quiet, --debug, the same everywhere."""
+    from steelyard.options.option import DEBUG, FORMAT, NO_COLOR, OUTPUTS, QUIET
+
     return [
         declared_flag(FORMAT, type=formats),
         *([declared_flag(OUTPUTS)] if output else []),

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from steelyard.infer.paired import mcnemar as infer
 from steelyard.late_dataclass import dataclass
-from steelyard.results.base import Warnings
-from steelyard.results.comparison import Test
-from steelyard.results.details import TestDetails
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +16,8 @@ if TYPE_CHECKING:
 
     from steelyard.metrics.table import TableStatistic
     from steelyard.options.compare import CompareOptions
+    from steelyard.results.base import Warnings
+    from steelyard.results.comparison import Test
     from steelyard.tally.joint import JointCounts
     from steelyard.tally.sums import Sums
 
@@ -80,34 +79,36 @@ def side_words(alternative: str) -> str:
 
 def _midp(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     p = infer.mcnemar_midp(gained, lost, asked.alternative)
-    return Test(name="mcnemar-midp", alternative=asked.alternative, statistic=float(gained), p_value=p, details=TestDetails())
+    return _answer("mcnemar-midp", gained, p, asked)
 
 
 def _exact(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
-    return _counted("mcnemar-exact", gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked)
+    return _answer("mcnemar-exact", gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked)
 
 
 def _same_as_exact(name: str, gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     """For right or wrong, randomization and sign-flip are McNemar's exact test, and are said to be."""
-    details = TestDetails(exact=True, equals="mcnemar-exact")
-    return _counted(name, gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked, details)
+    return _answer(name, gained, infer.mcnemar_exact(gained, lost, asked.alternative), asked, exact=True, equals="mcnemar-exact")
 
 
 def _chi_squared(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     statistic, p = infer.mcnemar(gained, lost, asked.alternative)
-    return _counted("mcnemar", statistic, p, asked)
+    return _answer("mcnemar", statistic, p, asked)
 
 
 def _redrawn_flips(gained: int, lost: int, n: int, asked: CompareOptions) -> Test:
     from steelyard.infer.paired.table import paired_bootstrap_accuracy
 
     p = paired_bootstrap_accuracy(gained, lost, n, asked.alternative)
-    return _counted("bootstrap", (gained - lost) / n, p, asked, TestDetails(share=p, exact=True, side=side_words(asked.alternative)))
+    return _answer("bootstrap", (gained - lost) / n, p, asked, share=p, exact=True, side=side_words(asked.alternative))
 
 
-def _counted(name: str, statistic: float | None, p: float, asked: CompareOptions, details: TestDetails | None = None) -> Test:
+def _answer(name: str, statistic: float | None, p: float | None, asked: CompareOptions, **details: Any) -> Test:
+    from steelyard.results.comparison import Test  # help names the tests, and needs no result for that
+    from steelyard.results.details import TestDetails
+
     statistic = None if statistic is None else float(statistic)
-    return Test(name=name, alternative=asked.alternative, statistic=statistic, p_value=p, details=details or TestDetails())
+    return Test(name=name, alternative=asked.alternative, statistic=statistic, p_value=p, details=TestDetails(**details))
 
 
 # ---- one difference per item or group ----------------------------------------------------------------------------------
@@ -135,8 +136,8 @@ def _flipped(name: str, d: FloatArray, asked: CompareOptions, *, drawn: bool = F
     from steelyard.infer.paired.signflip import sign_flip
 
     found = sign_flip(d, alternative=asked.alternative, draws=asked.own.draws, seed=asked.own.seed, drawn=drawn)
-    details = TestDetails(exact=found.exact, method=found.method, draws=asked.own.draws if found.draws else None)
-    return Test(name=name, alternative=asked.alternative, statistic=float(d.sum()), p_value=found.p_value, details=details)
+    draws = asked.own.draws if found.draws else None
+    return _answer(name, float(d.sum()), found.p_value, asked, exact=found.exact, method=found.method, draws=draws)
 
 
 def _student(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warnings) -> Test:
@@ -148,14 +149,14 @@ def _student(d: FloatArray, sums: Sums, asked: CompareOptions, warnings: Warning
 
     mean = float(QUOTIENT.value(sums.totals()))
     variance, df = or_none(lambda: of_sums.spread(sums, QUOTIENT)) or (0.0, sums.n - 1)
-    told: dict[str, Any] = {"name": "paired-t", "alternative": asked.alternative, "details": TestDetails(df=df)}
     t = mean / math.sqrt(variance) if variance else math.nan
     if math.isnan(t):
         if mean == 0:
-            return Test(statistic=0.0, p_value=1.0, **told)
+            return _answer("paired-t", 0.0, 1.0, asked, df=df)
         warnings.add("all differences are equal and not 0: t is infinite, which says nothing about certainty; no p-value")
-        return Test(statistic=None, p_value=None, **told)
-    return Test(statistic=t, p_value=infer.from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative), **told)
+        return _answer("paired-t", None, None, asked, df=df)
+    p = infer.from_tails(float(stdtr(df, t)), float(stdtr(df, -t)), asked.alternative)
+    return _answer("paired-t", t, p, asked, df=df)
 
 
 # ---- a metric of labels on the same items ------------------------------------------------------------------------------
@@ -171,16 +172,16 @@ def _redrawn_table(joint: JointCounts, statistic: TableStatistic, asked: Compare
     from steelyard.infer.paired.table import paired_bootstrap_test
 
     drawn = paired_bootstrap_test(joint, statistic, alternative=asked.alternative, draws=_draws(joint, asked), seed=asked.own.seed)
-    details = TestDetails(share=drawn.share, k=drawn.count, draws=drawn.draws, side=side_words(asked.alternative))
-    return _counted("bootstrap", None, drawn.p_value, asked, details)
+    facts = {"share": drawn.share, "k": drawn.count, "draws": drawn.draws, "side": side_words(asked.alternative)}
+    return _answer("bootstrap", None, drawn.p_value, asked, **facts)
 
 
 def _swapped_table(joint: JointCounts, statistic: TableStatistic, asked: CompareOptions) -> Test:
     from steelyard.infer.paired.randomization import randomize
 
     found = randomize(joint, statistic, alternative=asked.alternative, draws=_draws(joint, asked), seed=asked.own.seed)
-    details = TestDetails(exact=found.exact, draws=None if found.exact else found.draws)
-    return _counted("randomization", found.statistic, found.p_value, asked, details)
+    draws = None if found.exact else found.draws
+    return _answer("randomization", found.statistic, found.p_value, asked, exact=found.exact, draws=draws)
 
 
 # ---- different items ---------------------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ def _z(k1: int, n1: int, k2: int, n2: int, asked: CompareOptions) -> Test:
     from steelyard.infer.unpaired import two_proportion_z
 
     z, p = two_proportion_z(k1, n1, k2, n2, asked.alternative)
-    return _counted("z", z, p, asked)
+    return _answer("z", z, p, asked)
 
 
 TESTS: dict[str, NamedTest] = {
