@@ -85,7 +85,7 @@ def test_the_examples_of_mmlu_are_the_first_five_of_the_subject(tmp_path: Path) 
     assert rows[0]["examples"].startswith("anatomy 0?\nA. w\nB. x\nC. y\nD. z\nAnswer: A\n\nanatomy 1?")
     assert rows[2]["examples"].endswith("high_school_physics 4?\nA. w\nB. x\nC. y\nD. z\nAnswer: A\n\n")
     (tmp_path / "dev" / "anatomy_dev.csv").unlink()
-    with pytest.raises(SourceError, match=r"examples of 'anatomy'.*anatomy_dev\.csv.*init --preset mmlu"):
+    with pytest.raises(SourceError, match=r"examples of 'anatomy'.*anatomy_dev\.csv.*init\(preset='mmlu'"):
         benchmark_rows(tmp_path, "mmlu", ["examples"])
 
 
@@ -124,7 +124,7 @@ def test_mmlu_of_the_hub_is_the_same_mmlu(tmp_path: Path) -> None:
 def test_mmlu_of_the_hub_without_its_examples_is_refused(tmp_path: Path) -> None:
     place = hub_mmlu(tmp_path)
     (place / "dev-00000-of-00001.parquet").unlink()
-    with pytest.raises(SourceError, match=r"examples of 'anatomy' in dev-\*\.parquet beside .*there are 0.*init --preset mmlu"):
+    with pytest.raises(SourceError, match=r"examples of 'anatomy' in dev-\*\.parquet beside .*there are 0.*init\(preset='mmlu'"):
         benchmark_rows(place, "mmlu", ["examples"])
     assert len(benchmark_rows(place, "mmlu", [])) == 3
 
