@@ -10,10 +10,11 @@ import re
 import subprocess
 import sys
 import threading
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import pytest
 
+import steelyard as sy
 from cases import every
 from steelyard import late_dataclass
 from steelyard.late_pattern import late_pattern
@@ -226,3 +227,41 @@ def test_threads_may_make_the_first_objects_at_once() -> None:
 def test_a_late_pattern_is_copied_as_the_pattern_it_is() -> None:
     pattern = late_pattern("a+", re.IGNORECASE)
     assert copy.deepcopy(pattern) == pickle.loads(pickle.dumps(pattern)) == re.compile("a+", re.IGNORECASE)
+
+
+def test_threads_may_make_classes_of_one_base_at_once() -> None:
+    """The base looks as if it were not frozen while one of them is made, which no other thread may see."""
+
+    @late_dataclass.dataclass(frozen=True)
+    class Base:
+        name: str = ""
+
+    failed: list[Exception] = []
+
+    def make() -> None:
+        try:
+            for _ in range(100):
+
+                @late_dataclass.dataclass(frozen=True)
+                class Below(Base):
+                    more: int = 0
+
+                assert Below(more=1).more == 1
+        except Exception as fault:
+            failed.append(fault)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=make) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []
+
+
+def test_annotations_of_a_compiled_constructor_can_be_read() -> None:
+    assert get_type_hints(sy.Case.__init__)["id"] is str

@@ -11,6 +11,8 @@ Classes that outsiders inherit from with a decorator of their own (scorers) keep
 from __future__ import annotations
 
 import dataclasses
+import sys
+from _thread import RLock
 from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
@@ -27,19 +29,25 @@ else:
         return lambda cls: _made(cls, init=init, repr=repr, eq=eq, frozen=frozen, stored=stored)
 
 
+_ONE_AT_A_TIME = RLock()  # threads may load modules at once whose classes have a base in common
+
+
 def _made(cls: type, *, init: bool, repr: bool, eq: bool, frozen: bool, stored: dict[str, bool]) -> type:  # noqa: A002
     """The class with its fields, as the standard library collects them, and with methods of ours."""
-    bases = [vars(base).get("__dataclass_params__") for base in cls.__mro__[1:]]
-    above = [params for params in bases if params is not None and params.frozen]
-    for params in above:  # only what is frozen may inherit from what is frozen, and freezing compiles: so nothing looks frozen meanwhile
-        params.frozen = False
     written = vars(cls).get("__annotations__", {})
     cls.__annotations__ = {name: kind if _may_be_special(kind) else _Kind for name, kind in written.items()}
-    try:
-        made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **stored)(cls)
-    finally:
-        for params in above:
-            params.frozen = True
+    with _ONE_AT_A_TIME:
+        bases = [vars(base).get("__dataclass_params__") for base in cls.__mro__[1:]]
+        above = [params for params in bases if params is not None and params.frozen]
+        for (
+            params
+        ) in above:  # only what is frozen may inherit from what is frozen, and freezing compiles: so nothing looks frozen meanwhile
+            params.frozen = False
+        try:
+            made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **stored)(cls)
+        finally:
+            for params in above:
+                params.frozen = True
     made.__annotations__ = written
     made.__dataclass_params__.frozen = frozen
     fields = dataclasses.fields(made)
@@ -154,7 +162,8 @@ _FACTORY = _Factory()
 
 def _compiled_init(cls: Any, frozen: bool) -> Any:
     """`__init__` with a parameter for every field, as somebody would have written it by hand."""
-    known: dict[str, Any] = {"__name__": cls.__module__, "_set": object.__setattr__, "_factory": _FACTORY}
+    # with the names of its module, by which its annotations can be read
+    known: dict[str, Any] = {**vars(sys.modules[cls.__module__]), "_set": object.__setattr__, "_factory": _FACTORY}
     placed: list[str] = []
     named: list[str] = []
     lines: list[str] = []

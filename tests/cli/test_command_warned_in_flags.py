@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 import steelyard as sy
 from cases import every
-from steelyard.cli.command import COMMANDS_OF_CALLS, calls_as_typed, in_flags, warned_in_flags
+from steelyard.cli.command import COMMANDS_OF_CALLS, in_flags, warned_in_flags
 from steelyard.cli.main import steelyard
 
 COMMAND = click.Command("check", params=[click.Option(["--theta"]), click.Option(["--by"])])
@@ -53,7 +54,8 @@ def test_what_could_not_be_used_is_a_flag_too() -> None:
     ],
 )
 def test_a_call_of_python_is_the_command_that_one_types(call: str, typed: str) -> None:
-    assert calls_as_typed(f"so: {call} does it", steelyard) == f"so: {typed} does it"
+    with click.Context(steelyard):
+        assert in_flags(f"so: {call} does it", COMMAND) == f"so: {typed} does it"
 
 
 def test_functions_with_another_name_as_a_command_exist() -> None:
@@ -68,3 +70,27 @@ def test_functions_with_another_name_as_a_command_exist() -> None:
 def test_data_that_python_makes_is_the_option_that_stands_for_it() -> None:
     compare: Any = steelyard.get_command(click.Context(steelyard), "compare")
     assert in_flags("JointCounts.flips(...) remembers the pairs", compare) == "--flips B,L,G,N remembers the pairs"
+
+
+@every(
+    "name",
+    [
+        "x theta=('; touch PWNED; ', b)",
+        "x theta={'; touch PWNED; ': 1}",
+        "x theta=['$(touch PWNED)']",
+        "k theta=0.5 x",
+        "theta=",
+        "x theta=['a'x']",
+    ],
+)
+def test_a_name_in_a_hint_stays_as_it_is_and_is_one_word_of_the_shell(name: str) -> None:
+    """A name can hold what reads like a parameter; pasted into a shell it runs nothing."""
+    with click.Context(steelyard):
+        said = in_flags(f"No reference for {name!r}. Hint: sy.record(run, model={name!r})", COMMAND)
+    assert shlex.split(said.partition("Hint: ")[2]) == ["steelyard", "record", "RUN", "--model", name]
+    assert repr(name) in said
+
+
+def test_a_path_with_parts_that_read_like_parameters_stays_a_path() -> None:
+    assert in_flags("No such file: runs/theta=3/run.csv", COMMAND) == "No such file: runs/theta=3/run.csv"
+    assert in_flags("No such file: 'theta=3/run.csv'", COMMAND) == "No such file: 'theta=3/run.csv'"

@@ -128,9 +128,14 @@ class Command(click.Command):
 
 MADE_BY = {"JointCounts.flips(...)": "flips", "Counts.of(...)": "counts"}  # data that Python makes and an option stands for
 NEGATED = {"items": "no_items", "higher_is_better": "lower_is_better"}  # a switch that is on in Python, and the flag that turns it off
-# name=, name='text', name=(1, 2), name={'key': 'value'} or name=WORD; not inside a quoted text. A full stop is no WORD.
-_PARAMETER = late_pattern(
-    r"""(?<![\w'"=.{\[-])([a-z][a-z_]*)=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?"""
+# A text in quotes, which is somebody's own and stays as it is; a call of ours; name=, name='text', name=(1, 2), name={'key': 'value'} or
+# name=WORD. A full stop is no WORD.
+_SAID = late_pattern(
+    r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    |\bsy\.(?P<call>[a-z_]+)\(
+    |(?<![\w'"=.{\[/-])(?P<name>[a-z][a-z_]*)=(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}
+        |(?!\.(?:\s|$))[\w./-](?:[^\s,;)]*[^\s,;).:])?)?""",
+    re.VERBOSE,
 )
 
 _REFUSED = late_pattern(
@@ -145,31 +150,38 @@ def in_flags(sentence: str, command: click.Command) -> str:
     ...     click.Option(["--theta"]), click.Option(["--update"], is_flag=True), click.Option(["--id"])]))
     'use --theta 0.01 or --update, name it with --id.'
     """
-    if "sy." in sentence and (context := click.get_current_context(silent=True)) is not None:
-        sentence = calls_as_typed(sentence, context.find_root().command)
-    known = {param.name: param for param in command.params if isinstance(param, click.Option)}
-
-    def flag(found: re.Match[str]) -> str:
-        negated = found[2] == "False"
-        param = known.get(NEGATED.get(found[1], "") if negated else found[1]) or known.get(found[1])
-        if param is None or (negated and param.name == found[1] and not param.secondary_opts):
-            return found[0]
-        return param.secondary_opts[0] if negated and param.secondary_opts else _as_typed(param, found[2] or "")
-
-    def refused(found: re.Match[str]) -> str:
-        param = known.get(found[2])
-        return found[0] if param is None else f"{found[1]}{_as_typed(param, '')}"
-
+    known = {param.name or "": param for param in command.params if isinstance(param, click.Option)}
     for made, name in MADE_BY.items():
         if made in sentence and name in known:
             sentence = sentence.replace(made, f"{max(known[name].opts, key=len)} {known[name].metavar}")
-    if "=" not in sentence and not _REFUSED.match(sentence):
+    if (begun := _REFUSED.match(sentence)) is not None and (param := known.get(begun[2])) is not None:
+        sentence = f"{begun[1]}{_as_typed(param, '')}{sentence[begun.end() :]}"
+    if "=" not in sentence and "sy." not in sentence:
         return sentence
-    return _PARAMETER.sub(flag, _REFUSED.sub(refused, sentence))
+    context = click.get_current_context(silent=True)
+    told, end = [], 0
+    while (found := _SAID.search(sentence, end)) is not None:
+        shown, after = found[0], found.end()
+        if found["call"]:
+            call, after = _parsed(sentence, found)
+            typed = None if context is None or call is None else _call_as_typed(found["call"], call, context.find_root().command)
+            shown = typed or sentence[found.start() : after]
+        elif found["name"]:
+            shown = _parameter_as_typed(found["name"], found["value"] or "", known) or shown
+        told += [sentence[end : found.start()], shown]
+        end = after
+    return "".join([*told, sentence[end:]])
+
+
+def _parameter_as_typed(name: str, value: str, known: Mapping[str, click.Option]) -> str | None:
+    negated = value == "False"
+    param = known.get(NEGATED.get(name, "") if negated else name) or known.get(name)
+    if param is None or (negated and param.name == name and not param.secondary_opts):
+        return None
+    return param.secondary_opts[0] if negated and param.secondary_opts else _as_typed(param, value)
 
 
 # Functions that are called otherwise on the command line: their command, and the parameter that what is given by position is there.
-_CALL = late_pattern(r"\bsy\.([a-z_]+)\(")
 COMMANDS_OF_CALLS = {
     "acknowledge": ("history ack", ""),
     "check_suite": ("check", "suite"),
@@ -182,30 +194,15 @@ COMMANDS_OF_CALLS = {
 }
 
 
-def calls_as_typed(sentence: str, root: click.Command) -> str:
-    """The sentence with each call of ours as its command: sy.record(run, task='a b') is steelyard record RUN --task 'a b'.
-
-    A call that has no command, or a parameter that no flag of it sets, stays as it is.
-    """
-    told, end = [], 0
-    for found in _CALL.finditer(sentence):
-        call, after = _parsed(sentence, found)
-        typed = None if call is None or found.start() < end else _call_as_typed(found[1], call, root)
-        if typed is not None:
-            told += [sentence[end : found.start()], typed]
-            end = after
-    return "".join([*told, sentence[end:]])
-
-
 def _parsed(sentence: str, found: re.Match[str]) -> tuple[Any, int]:
-    """The call that begins there, up to the first bracket that closes it, and where it ends."""
+    """The call that begins there, up to the first bracket that closes it, and where it ends; without one, what begins there is no call."""
     import ast
 
     end = found.end()
     while end := sentence.find(")", end) + 1:
         with suppress(SyntaxError, ValueError):
             return ast.parse(sentence[found.start() : end], mode="eval").body, end
-    return None, 0
+    return None, found.end()
 
 
 def _call_as_typed(name: str, call: Any, root: click.Command) -> str | None:
@@ -218,22 +215,25 @@ def _call_as_typed(name: str, call: Any, root: click.Command) -> str | None:
     options = {param.name: param for param in command.params if isinstance(param, click.Option)}
     parts = ["steelyard", words]
     for parameter, value in [*((by_position, one) for one in call.args), *((word.arg, word.value) for word in call.keywords)]:
-        option = options.get(parameter)
-        if parameter and option is None:
+        option, values = options.get(parameter), _typed_values(value)
+        if (parameter and option is None) or values is None:
             return None
         flag = "" if option is None else f"{max(option.opts, key=len)} "
-        parts += [flag.rstrip()] if option is not None and option.is_flag else [f"{flag}{word}" for word in _typed_values(value)]
+        parts += [flag.rstrip()] if option is not None and option.is_flag else [f"{flag}{word}" for word in values]
     return " ".join(parts)
 
 
-def _typed_values(value: Any) -> list[str]:
+def _typed_values(value: Any) -> list[str] | None:
     """One value of a call as it is typed; for each key of a mapping one. A name stands for what the reader puts there."""
     import ast
     import shlex
 
     if isinstance(value, ast.Name):
         return [value.id.upper()]
-    held = ast.literal_eval(value)
+    try:
+        held = ast.literal_eval(value)
+    except ValueError:  # a call inside
+        return None
     if isinstance(held, dict):
         return [shlex.quote(f"{key}={one}") for key, one in held.items()]
     return ["..." if held is ... else shlex.quote(str(held))]
@@ -282,26 +282,30 @@ def _may_warn(kind: type) -> bool:
     return issubclass(kind, tuple) or is_dataclass(kind)
 
 
+_PLAIN_WORDS = late_pattern(r'"[\w ,.]*"')  # which mean the same to every shell
+
+
 def _as_typed(param: click.Option, value: str) -> str:
     """One option with its value, as it is typed: lists as A,B or repeated, texts without quotes unless the shell needs them."""
-    flag = max(param.opts, key=len)
-    if param.is_flag or not value:
-        return flag
-    if value[0] not in "([{":
-        return f"{flag} {_word(value)}"
-    parts = ["=".join(_word(each.strip()) for each in part.split(": ", 1)) for part in value[1:-1].split(",") if part.strip()]
-    if param.multiple:
-        return " ".join(f"{flag} {part}" for part in parts)
-    between = " " if param.nargs > 1 else "/" if "/" in (param.metavar or "") else ","
-    return f"{flag} {between.join(parts)}"
-
-
-def _word(value: str) -> str:
-    """'a' is typed a, 'a b' as it stands, and so is what has double quotes."""
     import ast
     import shlex
 
-    return shlex.quote(ast.literal_eval(value)) if value[:1] == "'" == value[-1:] else value
+    flag = max(param.opts, key=len)
+    if param.is_flag or not value:
+        return flag
+    if value[0] not in "'\"([{" or _PLAIN_WORDS.fullmatch(value):
+        return f"{flag} {value}"
+    try:
+        held = ast.literal_eval(value)
+    except (SyntaxError, ValueError):  # (LOW, HIGH): words that the reader replaces
+        held = [part.strip() for part in value[1:-1].split(",") if part.strip()]
+    if isinstance(held, str):
+        return f"{flag} {shlex.quote(held)}"
+    parts = [f"{key}={one}" for key, one in held.items()] if isinstance(held, dict) else [str(one) for one in held]
+    if param.multiple:
+        return " ".join(f"{flag} {shlex.quote(part)}" for part in parts)
+    between = " " if param.nargs > 1 else "/" if "/" in (param.metavar or "") else ","
+    return f"{flag} {between.join(map(shlex.quote, parts))}"
 
 
 def _as_text(value: Any, name: str) -> Any:

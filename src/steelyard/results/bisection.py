@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from steelyard.late_dataclass import dataclass
 from steelyard.results.base import Result, ResultPart, json_name
 
 

@@ -53,7 +53,7 @@ def guard_stopped(
             "be checked.",
             got=f"a run that stopped when its interval was narrow enough, after {notes.n:,} of {notes.available:,} items",
             need="a run that was planned against this reference, or a complete one",
-            hint="run again to the end, or until='decided' against this reference",
+            hint="run again to the end, or until it is decided against this reference",
         )
     plan = StoppingPlan.from_dict(stopping["plan"])
     entry, recorded = with_outcomes(place, guarded.entry)
