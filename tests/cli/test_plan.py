@@ -214,7 +214,7 @@ def test_svg_by_the_option(desk: Desk, question: str) -> None:
 
 
 def test_designs_have_no_picture_and_say_so(desk: Desk) -> None:
-    desk.refuses(f"{ASKED['designs, unpaired']} -o plan.svg", "curve")
+    desk.refuses(f"{ASKED['designs, unpaired']} -o plan.svg", "asks for svg, in which this answer cannot be written")
     assert not (desk.folder / "plan.svg").exists()
 
 

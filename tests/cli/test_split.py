@@ -105,7 +105,7 @@ def test_an_answer_may_be_called_as_a_part_where_it_is_not_written_over_it(data:
     assert steelyard(*words, "--dry-run", "--answer", "train.txt").code == 0
     assert steelyard(*words, "-o", "parts", "--answer", "train.json").code == 0
     assert sorted(os.listdir()) == ["data.csv", "parts", "train.json", "train.txt"]
-    again = steelyard(*words, "-o", "parts", "--update", "--answer", "./parts/../parts/test.csv")
+    again = steelyard(*words, "-o", "parts", "--update", "--answer", "./parts/../parts/test.csv", "--format", "json")
     assert again.code == 3
     assert "a part and --answer would both write" in again.err
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.render.formats import _indented, result_json
+from steelyard.errors import UsageError
+from steelyard.render.formats import _indented, result_json, result_svg
 from steelyard.results.measurement import Interval, MeasuredSlice, Measurement, Row
 from steelyard.tally.counts import Counts
 
@@ -67,3 +68,8 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_it_is_the_text_of_the_library(value: Any) -> None:
     assert _indented(value, "\n") == json.dumps(value, allow_nan=False, ensure_ascii=False, indent=2)
+
+
+def test_a_picture_is_of_a_plan() -> None:
+    with pytest.raises(UsageError, match=r"^A picture can be written of a Plan, not of a Measurement\."):
+        result_svg(measurement())

@@ -108,6 +108,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         self._refuse_overwriting(ctx)
+        self._refuse_unwritable(ctx)
         try:
             return super().invoke(ctx)
         except SteelyardError as mistake:
@@ -124,6 +125,13 @@ class Command(click.Command):
         outputs = {param.opts[0]: [*_flat(ctx.params[name])] for name, param in written.items() if name is not None}
         inputs = [word for param in self.params if _is_read(param) for word in _flat(ctx.params.get(param.name or ""))]
         refuse_overwriting(outputs, [*inputs, *_configured_files(ctx)], _reference_directory(ctx))
+
+    def _refuse_unwritable(self, ctx: click.Context) -> None:
+        """Where the answer goes says how it is written: what cannot be is found out before the work, not after it."""
+        formats = next((param.type for param in self.params if isinstance(param.type, FormatChoice)), None)
+        places = () if formats is None else ctx.params.get(formats.output)
+        if formats is not None and places and not formats.writes_beside(places, ctx.params["format_"]):
+            _formats_asked(places, ctx.params["format_"], formats.choices)
 
 
 MADE_BY = {"JointCounts.flips(...)": "flips", "Counts.of(...)": "counts"}  # data that Python makes and an option stands for
@@ -479,6 +487,7 @@ def verb_command(
     answers: str | None = "any",
     beside: tuple[str, ...] = (),
     output: bool = True,
+    tables: tuple[str, ...] = (),
     group: Group | None = None,
     kind: type[Command] | None = None,
     catalogues: tuple[tuple[str, str], ...] = (),
@@ -486,9 +495,9 @@ def verb_command(
     """A command with the declared options as flags, in their order. It calls the function with its arguments and what was given.
 
     answers: any, plans or guards, by which --format offers what they can be written in, and formats beside those; with -o unless
-    `output` is False (if that means something else to the command). None: no --format, --no-color, --quiet and --debug. short_help: in
-    the list of a group that has no sentences of its own. kind: the class, for a command that has others below it. catalogues: at the end
-    of its help, see Command.
+    `output` is False (if that means something else to the command, whose answers then go to --answer). None: no --format, --no-color,
+    --quiet and --debug. tables: endings of a single file that the command writes otherwise. short_help: in the list of a group that has
+    no sentences of its own. kind: the class, for a command that has others below it. catalogues: at the end of its help, see Command.
     """
 
     def made(function: Callable[..., None]) -> click.Command:
@@ -499,7 +508,8 @@ def verb_command(
             function(*words, Given(typed, declared, context))
 
         flags = [declared_flag(option) for option in declared if not option.python_alone]
-        for add in reversed([*flags, *([] if answers is None else _common(FormatChoice(answers, beside), output))]):
+        formats = None if answers is None else FormatChoice(answers, beside, "output" if output else "answer_", tables)
+        for add in reversed([*flags, *([] if formats is None else _common(formats, output))]):
             called = add(called)
         make = command if group is None else group.command
         if kind is not None:
@@ -583,10 +593,13 @@ class DeclaredChoice(WordChoice):
 
 
 class FormatChoice(WordChoice):
-    """A choice among the formats of answers, which are looked up when one is given or help is shown, not before."""
+    """A choice among the formats of answers, which are looked up when one is given or help is shown, not before.
 
-    def __init__(self, answers: str, beside: tuple[str, ...] = ()) -> None:
-        self.answers, self.beside = answers, beside
+    output: the parameter that names the files of answers. tables: endings of a single file that the command writes otherwise.
+    """
+
+    def __init__(self, answers: str, beside: tuple[str, ...] = (), output: str = "output", tables: tuple[str, ...] = ()) -> None:
+        self.answers, self.beside, self.output, self.tables = answers, beside, output, tables
         self.case_sensitive = True
 
     @property
@@ -594,6 +607,10 @@ class FormatChoice(WordChoice):
         from steelyard.render.formats import formats_of
 
         return (*formats_of(self.answers), *self.beside)
+
+    def writes_beside(self, places: tuple[Path, ...], format_: str | None) -> bool:
+        """Whether the command writes these files itself, in a format beside those of answers or as a table."""
+        return format_ in self.beside or (format_ is None and len(places) == 1 and places[0].suffix.lower() in self.tables)
 
 
 class RegistryOption(click.Option):
@@ -835,13 +852,6 @@ def answer(
     instead: what is written in its place in some formats (JUnit knows verdicts, not the run around one).
     """
     places = output if isinstance(output, tuple) else () if output is None else (output,)
-    if len(places) > 1 and format_ is not None:
-        raise UsageError(
-            f"--format {format_} does not go with {len(places)} outputs: each file's ending sets its format.",
-            got=f"--format {format_} and {len(places)} outputs",
-            need="file extensions that set the format",
-            hint="-o answer.json -o answer.md",
-        )
     if not places:
         chosen = format_ or "text"
         colour = not no_color and "NO_COLOR" not in os.environ and sys.stdout is not None and sys.stdout.isatty()
@@ -849,23 +859,40 @@ def answer(
         _print(text, colour if chosen == "text" else None)
         return
     from steelyard.atomic import write_text
-    from steelyard.render.formats import format_of_ending
 
-    formats = []
-    for place in places:
-        wanted = format_ or format_of_ending(place.suffix)
-        if wanted is None:
-            raise UsageError(
-                f"{str(place)!r} has an ending that asks for no format; give --format, or write to {place.stem}.txt, .json, .md or .html.",
-                got=f"the ending {place.suffix}",
-                need="an ending that asks for a format",
-            )
-        formats.append(wanted)
-    texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in formats]
+    texts = [_text_of((instead or {}).get(chosen, result), chosen, **more) for chosen in _formats_asked(places, format_)]
     for place, text in zip(places, texts, strict=True):  # all are made before the first is written
         write_text(place, text)
         if not quiet:
             click.echo(f"written to {place}", err=True)
+
+
+def _formats_asked(places: tuple[Path, ...], format_: str | None, offered: Collection[str] | None = None) -> list[str]:
+    """The format of each file. offered: those that there are to choose from."""
+    from steelyard.render.formats import format_of_ending
+
+    if len(places) > 1 and format_ is not None:
+        raise UsageError(
+            f"--format {format_} does not go with {len(places)} outputs: each file's ending sets its format.",
+            got=f"--format {format_} and {len(places)} outputs",
+            need="file extensions that set the format",
+            hint="-o answer.json -o answer.md",
+        )
+    formats = []
+    for place in places:
+        wanted = format_ or format_of_ending(place.suffix)
+        if wanted is None or (offered is not None and wanted not in offered):
+            asked = "no format" if wanted is None else f"{wanted}, in which this answer cannot be written"
+            stem = place.stem
+            while (inner := place.with_name(stem).suffix) and format_of_ending(inner):  # of x.json.gz
+                stem = stem.removesuffix(inner)
+            raise UsageError(
+                f"{str(place)!r} has an ending that asks for {asked}; give --format, or write to {stem}.txt, .json, .md or .html.",
+                got=f"the ending {place.suffix}",
+                need="an ending that asks for a format" if wanted is None else "an ending that asks for a format of this answer",
+            )
+        formats.append(wanted)
+    return formats
 
 
 def _text_of(result: Any, chosen: str, color: bool = False, ascii_only: bool = False, **more: Any) -> str:

@@ -26,7 +26,7 @@ class HistoryGroup(CommandGroup):
     )
 
 
-@verb_command(OPTIONS, kind=HistoryGroup)
+@verb_command(OPTIONS, kind=HistoryGroup, tables=TABLES)
 def history(given: Given) -> None:
     """List past runs, newest first. With --drift, test whether a series of runs has slowly become worse.
 

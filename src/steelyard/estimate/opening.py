@@ -111,6 +111,17 @@ def refuse_direction(asked: bool, metrics: Sequence[Metric]) -> None:
         )
 
 
+def refuse_each_class(metric: Metric, asker: str, *, one_class: bool) -> None:
+    """One number for every class is refused where one number is wanted. asker: what wants it; one_class: it can be told which class."""
+    if metric.each_class:
+        raise UsageError(
+            f"{metric.name} is one number per class; {asker} needs a single number.",
+            got="every class at once",
+            need="one quantity",
+            hint=f"{metric.macro_name}, or positive=LABEL" if one_class else metric.macro_name,
+        )
+
+
 def check_log_metric(logs: Sequence[Log | None], name: str | None, *, on_record: bool = False) -> None:
     """A log about one metric is not judged by a reference about another, unless somebody asks for that metric by name.
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from steelyard.errors import UsageError
+from steelyard.errors import DataError, UsageError
 from steelyard.estimate.named_intervals import INTERVALS, OF_A_PROPORTION
 from steelyard.estimate.table_rows import table_row
 from steelyard.metrics.base import Metric
@@ -18,6 +18,7 @@ from steelyard.results.measurement import Row
 from steelyard.tally.counts import FEW, MISSING, OF_OUTCOMES, Counts, TableTally
 
 if TYPE_CHECKING:
+    from steelyard.items import Items
     from steelyard.tally.sample import Sample
 
 
@@ -125,7 +126,9 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
                 continue
         if metric.of_labels or (metric.scored and sample.binary_scores and not of_numbers):
             rows.extend(rows_of_table(metric, table_for(metric, sample), settings, warnings))
-        elif metric.of_order:
+            continue
+        _refuse_lacking(metric, sample.items)
+        if metric.of_order:
             from steelyard.estimate.ranking_rows import ranking_row
 
             settings.refuse_no_posterior(metric.name, "a metric of scores, without a posterior")
@@ -136,6 +139,21 @@ def rows_of_sample(metrics: Sequence[Metric], sample: Sample, settings: MeasureO
             settings.refuse_no_posterior(metric.name, "a mean of numbers, without a posterior")
             rows.append(sums_row(metric, sample, settings, warnings))
     return rows
+
+
+def _refuse_lacking(metric: Metric, items: Items) -> None:
+    """A run that was read whatever its columns are may lack those of the metric. What several tries lack is said where they are joined."""
+    held = {need for need in metric.needs if need in items.more or getattr(items, f"{need}_value" if metric.numeric else need) is not None}
+    if metric.of_several_tries or held.issuperset(metric.needs):
+        return
+    lacking = [need for need in metric.needs if need not in held]
+    need = " and ".join(f"a {one} column" for one in lacking)
+    raise DataError(
+        f"{metric.name} needs {need}.",
+        got=f"no {' and no '.join(lacking)} column",
+        need=need,
+        hint=" ".join(f"{one}=NAME" if one != "ratio" else "ratio=ABOVE/BELOW" for one in lacking),
+    )
 
 
 def table_for(metric: Metric, sample: Sample) -> TableTally:

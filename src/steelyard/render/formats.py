@@ -90,7 +90,10 @@ def result_svg(result: Any) -> str:
     """The curve of a plan as a picture."""
     from steelyard.render.digits import steadied
     from steelyard.render.pictures.plane import plan_svg
+    from steelyard.results.plan import Plan
 
+    if not isinstance(result, Plan):
+        raise _not_written("A picture", "a Plan", result)
     return plan_svg(steadied(result))
 
 
@@ -114,12 +117,13 @@ def _of_guards(result: Any, what: str) -> Page:
 
     page = page_of(result)
     if not page.cases and page.suite is None:
-        raise UsageError(
-            f"{what} can be written of a Verdict or a Suite, not of {with_article(type(result).__name__)}.",
-            got=type(result).__name__,
-            need="a Verdict or a Suite",
-        )
+        raise _not_written(what, "a Verdict or a Suite", result)
     return page
+
+
+def _not_written(what: str, need: str, result: Any) -> UsageError:
+    kind = type(result).__name__
+    return UsageError(f"{what} can be written of {need}, not of {with_article(kind)}.", got=kind, need=need)
 
 
 def result_html(result: Any) -> str:

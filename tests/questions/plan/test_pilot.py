@@ -509,3 +509,11 @@ def test_half_a_character_names_no_pilot() -> None:
 def test_a_ratio_of_sizes_is_a_number_that_sizes_can_have(value: Any) -> None:
     with pytest.raises(UsageError, match=r"^ratio must be a number above 0 and below 1e"):
         sy.plan_detect(sigma=50, theta=3, ratio=value)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_one_number_per_class_is_refused(runs: int) -> None:
+    rows = [{"id": i, "truth": "ab"[i % 2], "prediction": "ab"[i % 3 % 2]} for i in range(60)]
+    with pytest.raises(UsageError, match=r"^each_recall is one number per class; a plan needs a single number\.") as told:
+        detect(*[rows] * runs, theta=0.05, metric="each_recall")
+    assert told.value.hint == "macro_recall"

@@ -14,7 +14,7 @@ import yaml
 
 import steelyard as sy
 from histories import changes_in
-from steelyard.errors import SourceError, SteelyardError, UsageError
+from steelyard.errors import DataError, SourceError, SteelyardError, UsageError
 from steelyard.questions.record.record import existing_entry, lost_line
 from steelyard.reference.changes import Change
 from steelyard.reference.entry import Entry
@@ -221,6 +221,24 @@ def test_no_ids_are_refused_with_both_ways_out() -> None:
     with pytest.raises(SteelyardError, match="items=False"):
         sy.record([{"score": 1}, {"score": 0}], task="t", model="m")
     assert sy.record([{"score": 1}, {"score": 0}], task="t", model="m", items=False).items is None
+
+
+@pytest.mark.parametrize("items", [True, False])
+@pytest.mark.parametrize("metric", ["mean", "brier", "log_loss", "ece", "ratio", "perplexity", "auc"])
+def test_a_run_without_the_columns_of_its_metric_is_refused(metric: str, items: bool) -> None:
+    data = [{"id": i, "truth": i % 2, "prediction": i % 3 % 2} for i in range(30)]
+    with pytest.raises(SteelyardError, match=r"(score|probability|ratio) column"):
+        sy.record(data, task="t", model="m", metric=metric, items=items)
+    assert not Path("references/t.yaml").exists()
+
+
+@pytest.mark.parametrize(("metric", "column"), [("mean", "score"), ("brier", "probability")])
+def test_a_check_against_a_value_alone_needs_the_columns_of_its_metric(metric: str, column: str) -> None:
+    kept = [{"id": i, "truth": i % 2, column: i % 7 / 7} for i in range(30)]
+    sy.record(kept, task="t", model="m", metric=metric, items=False, theta=0.1, sigma=0.3)
+    with pytest.raises(DataError, match=rf"^{metric} needs a {column} column\.") as told:
+        sy.check([{"id": i, "truth": i % 2, "prediction": i % 3 % 2} for i in range(30)], task="t", model="m")
+    assert told.value.hint == f"{column}=NAME"
 
 
 def test_without_items_the_weaker_check_is_announced() -> None:

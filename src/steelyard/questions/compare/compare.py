@@ -12,7 +12,7 @@ import numpy as np
 
 from steelyard.errors import UsageError, with_article
 from steelyard.estimate.evidence import finish
-from steelyard.estimate.opening import check_names
+from steelyard.estimate.opening import check_names, refuse_direction, refuse_each_class
 from steelyard.estimate.pair_evidence import class_label, joint_evidence
 from steelyard.metrics.base import Metric
 from steelyard.metrics.catalogue import parse, usual
@@ -316,16 +316,9 @@ def _compared(
     )
     warnings = Warnings()
     wanted = None if metric is None else parse(metric)
-    if wanted is not None and wanted.each_class:
-        raise UsageError(
-            f"{wanted.name} is one number per class; a comparison needs a single number.",
-            got="every class at once",
-            need="one quantity",
-            hint=f"{wanted.macro_name}, or positive=LABEL",
-        )
+    if wanted is not None:
+        refuse_each_class(wanted, "a comparison", one_class=True)
     if higher_is_better is not None and wanted is not None:
-        from steelyard.estimate.opening import refuse_direction
-
         refuse_direction(higher_is_better, [wanted])
     if isinstance(baseline, Measurement) or isinstance(candidate, Measurement):
         names = names or measured_names(baseline, candidate)

@@ -15,7 +15,7 @@ from steelyard.errors import DataError, UsageError
 from steelyard.estimate.evidence import Evidence
 from steelyard.estimate.from_source import require_columns
 from steelyard.estimate.guard.source import within_unit
-from steelyard.estimate.opening import SystemItems, default_metric, paired
+from steelyard.estimate.opening import SystemItems, default_metric, paired, refuse_each_class
 from steelyard.estimate.pair_evidence import pair_evidence
 from steelyard.estimate.rows import rows_of_sample
 from steelyard.infer.intervals.clusters import FEWEST, LEAST
@@ -43,6 +43,8 @@ def pilot_spread(
     metric: what to plan for; None is right or wrong, or the mean of the scores, or the ratio of two columns.
     """
     wanted = parse(metric) if metric is not None else usual({"ratio"})[0] if "ratio" in columns else None
+    if wanted is not None:
+        refuse_each_class(wanted, "a plan", one_class=False)
     runs = list(pilot) if isinstance(pilot, (list, tuple)) and not _is_data(pilot) else [pilot]
     if not 1 <= len(runs) <= 2:
         raise UsageError(
