@@ -33,10 +33,10 @@ def test_a_picture_is_of_plans_alone(steelyard: Command, words: tuple[str, ...])
 
 @pytest.mark.usefixtures("runs")
 def test_no_model_is_asked(steelyard: Command) -> None:
-    Path("asked.py").write_text("from pathlib import Path\ndef model(q):\n    Path('was_asked').touch()\n    return '1'\n")
+    Path("endings_model.py").write_text("from pathlib import Path\ndef model(q):\n    Path('was_asked').touch()\n    return '1'\n")
     Path("data.jsonl").write_text("".join(json.dumps({"id": i, "q": str(i), "truth": "1"}) + "\n" for i in range(20)))
     Path("t.toml").write_text('[task]\nname = "t"\ndata = "data.jsonl"\nid = "id"\ninput = "{q}"\ntruth = "truth"\nscorer = "exact"\n')
-    words = ("run", "t.toml", "--model", "python:asked:model", "--against", "none")
+    words = ("run", "t.toml", "--model", "python:endings_model:model", "--against", "none")
     assert steelyard(*words, "--answer", "x.pdf").code == 3
     assert not Path("was_asked").exists()
     assert steelyard(*words, "--answer", "x.md", "-o", "rows.jsonl").code == 0
