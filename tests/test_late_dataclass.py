@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, get_type_hints
 
 import pytest
@@ -192,11 +194,17 @@ def test_the_first_objects_are_as_all_others(few: bool) -> None:
     assert made == [1] * 4
 
 
-def test_threads_may_make_the_first_objects_at_once() -> None:
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    """Threads take turns after a millionth of a second."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
-    faults: list[Exception] = []
-    try:
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_threads_may_make_the_first_objects_at_once(quick_switches: None) -> None:
+    with ThreadPoolExecutor(8) as pool:
         for _ in range(100):
 
             @late_dataclass.dataclass(frozen=True, slots=True)
@@ -209,19 +217,10 @@ def test_threads_may_make_the_first_objects_at_once() -> None:
             def make(cls: type = First, gate: threading.Barrier = gate) -> None:
                 gate.wait()
                 for i in range(6):
-                    try:
-                        cls(i)
-                    except Exception as fault:
-                        faults.append(fault)
+                    cls(i)
 
-            threads = [threading.Thread(target=make) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert faults == []
+            for each in [pool.submit(make) for _ in range(8)]:
+                each.result()
 
 
 def test_a_late_pattern_is_copied_as_the_pattern_it_is() -> None:
@@ -229,38 +228,24 @@ def test_a_late_pattern_is_copied_as_the_pattern_it_is() -> None:
     assert copy.deepcopy(pattern) == pickle.loads(pickle.dumps(pattern)) == re.compile("a+", re.IGNORECASE)
 
 
-def test_threads_may_make_classes_of_one_base_at_once() -> None:
+def test_threads_may_make_classes_of_one_base_at_once(quick_switches: None) -> None:
     """The base looks as if it were not frozen while one of them is made, which no other thread may see."""
 
     @late_dataclass.dataclass(frozen=True)
     class Base:
         name: str = ""
 
-    failed: list[Exception] = []
+    def make() -> int:
+        for _ in range(100):
 
-    def make() -> None:
-        try:
-            for _ in range(100):
+            @late_dataclass.dataclass(frozen=True)
+            class Below(Base):
+                more: int = 0
 
-                @late_dataclass.dataclass(frozen=True)
-                class Below(Base):
-                    more: int = 0
+        return Below(more=1).more
 
-                assert Below(more=1).more == 1
-        except Exception as fault:
-            failed.append(fault)
-
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=make) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
-    assert failed == []
+    with ThreadPoolExecutor(8) as pool:
+        assert [each.result() for each in [pool.submit(make) for _ in range(8)]] == [1] * 8
 
 
 def test_annotations_of_a_compiled_constructor_can_be_read() -> None:
