@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import steelyard as sy
+import steelyard_old as sy
 
 HERE = Path(__file__).with_suffix(".svg")
 TRUTH, ITEMS, PEOPLE, SEED = 0.7, 40, 50, 11

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import steelyard as sy
-from steelyard.infer.normal import z_value
-from steelyard.infer.paired.mcnemar import mcnemar_midp
+import steelyard_old as sy
+from steelyard_old.infer.normal import z_value
+from steelyard_old.infer.paired.mcnemar import mcnemar_midp
 
 HERE = Path(__file__).with_suffix(".svg")
 ASKED = ((38, 40), (380, 400), (3800, 4000))

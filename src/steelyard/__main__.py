@@ -1,6 +1,6 @@
 """`python -m steelyard` is the command."""
 
-from steelyard.cli.main import main
+from steelyard.command import main
 
 if __name__ == "__main__":
     main()

@@ -1,3 +1,3 @@
-"""The version, alone in a file so that reading it loads nothing."""
+"""The version, once."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -1,0 +1,1 @@
+"""What every room knows: the one error, and words."""

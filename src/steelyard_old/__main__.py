@@ -1,0 +1,6 @@
+"""`python -m steelyard_old` is the command."""
+
+from steelyard_old.cli.main import main
+
+if __name__ == "__main__":
+    main()
