@@ -1,0 +1,126 @@
+"""One object answers: the p of any margin and the ends of an interval, on either side. Nobody else holds a p beside an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Ends = tuple[float, float]
+SIDES = ("two", "lower", "upper")  # of an interval: both ends, only the lower, only the upper
+ALTERNATIVES = ("two-sided", "less", "greater")  # of a test; the lower end belongs to "greater", the upper one to "less"
+
+
+class NoAnswer(Exception):
+    """A method has nothing to say here, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certainty:
+    """How sure we are of one number.
+
+    estimate: the number. method: the name of its interval. test: the name of the test whose p it is. low, high: what the number can be.
+    error: its standard error, where there is one; df: of that error.
+    """
+
+    estimate: float
+    method: str = ""
+    test: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    error: float | None = None
+    df: float = math.inf
+
+    def tails(self, margin: float, sided: int = 1) -> Ends:
+        """The p of "less than the margin" and of "greater than the margin", as one of `sided` sides."""
+        raise NotImplementedError
+
+    def bounds(self, q: float, sided: int = 1) -> Ends:
+        """The ends that the number is beyond with a chance of q each."""
+        raise NotImplementedError
+
+    def p(self, margin: float = 0.0, alternative: str = "two-sided") -> float:
+        """The p-value against the number being the margin."""
+        less, greater = self.tails(margin, 2 if alternative == "two-sided" else 1)
+        return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+
+    def ends(self, level: float = 0.95, side: str = "two") -> Ends:
+        """The interval; an end that was not asked for is the end of what is possible."""
+        q = (1 - level) / (2 if side == "two" else 1)
+        below, above = self.bounds(q, 2 if side == "two" else 1)
+        return self.low if side == "upper" else max(self.low, below), self.high if side == "lower" else min(self.high, above)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined(Certainty):
+    """A test of no difference beside an interval of another law: one answer that cannot contradict itself.
+
+    The p is the larger of the two, and an end that excludes 0 where p is above its level is stretched to 0.0, which counts as inside.
+    Where the test is exact or nearly so it rules: then the p is the test's, and an end that still holds 0 moves to the next float.
+    """
+
+    of_test: Certainty
+    of_interval: Certainty
+    rules: bool = False
+
+    def tails(self, margin: float, sided: int = 1) -> Ends:
+        around = self.of_interval.tails(margin, sided) if margin or not self.rules else (0.0, 0.0)
+        try:
+            exact = self.of_test.tails(margin, sided)
+        except NoAnswer:  # a test that knows of no margin
+            return around
+        return max(exact[0], around[0]), max(exact[1], around[1])
+
+    def bounds(self, q: float, sided: int = 1) -> Ends:
+        low, high = self.of_interval.bounds(q, sided)
+        less, greater = self.tails(0.0, sided)
+        if greater > q:
+            low = min(low, 0.0)
+        elif self.rules and low <= 0:
+            low = math.nextafter(0.0, 1.0)
+        if less > q:
+            high = max(high, 0.0)
+        elif self.rules and high >= 0:
+            high = math.nextafter(0.0, -1.0)
+        return low, high
+
+
+def joined(of_test: Certainty, of_interval: Certainty, *, rules: bool = False) -> Joined:
+    """Both in one; the test is named whose p it is, on the side of the estimate."""
+    side = 0 if of_interval.estimate < 0 else 1
+    test = of_test.test if rules or of_test.tails(0.0, 2)[side] >= of_interval.tails(0.0, 2)[side] else of_interval.test
+    return Joined(
+        estimate=of_interval.estimate,
+        method=of_interval.method,
+        test=test,
+        low=of_interval.low,
+        high=of_interval.high,
+        error=of_interval.error,
+        df=of_interval.df,
+        of_test=of_test,
+        of_interval=of_interval,
+        rules=rules,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mapped(Certainty):
+    """The certainty of an increasing function of another number: F1 of the Jaccard index, perplexity of a mean."""
+
+    inner: Certainty
+    outwards: Callable[[float], float]
+
+    def bounds(self, q: float, sided: int = 1) -> Ends:
+        low, high = self.inner.bounds(q, sided)
+        return self.outwards(max(self.inner.low, low)), self.outwards(min(self.inner.high, high))
+
+
+def falling_root(f: Callable[[float], float], low: float = -1.0, high: float = 1.0) -> float:
+    """Where a falling function crosses 0, to the last float between two numbers."""
+    if f(high) > 0:
+        return high
+    if f(low) <= 0:
+        return low
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return high

@@ -1,0 +1,1 @@
+"""Numbers: a metric is what an item adds and what the totals mean."""
