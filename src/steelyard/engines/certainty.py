@@ -11,6 +11,9 @@ SIDES = ("two", "lower", "upper")  # of an interval: both ends, only the lower, 
 ALTERNATIVES = ("two-sided", "less", "greater")  # of a test; the lower end belongs to "greater", the upper one to "less"
 
 
+FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0
+
+
 class NoAnswer(Exception):
     """A method has nothing to say here, and why."""
 
@@ -32,8 +35,27 @@ class Certainty:
     df: float = math.inf
 
     def tails(self, margin: float, sided: int = 1) -> Ends:
-        """The p of "less than the margin" and of "greater than the margin", as one of `sided` sides."""
-        raise NotImplementedError
+        """The p of "less than the margin" and of "greater than the margin", as one of `sided` sides.
+
+        Of a law that knows its ends alone it is the chance at which an end reaches the margin.
+        """
+        away = self.estimate - margin
+        if away == 0:
+            return 0.5, 0.5
+        side = 0 if away > 0 else 1
+
+        def beyond(z: float) -> float:
+            return (self.bounds(normal_tail(z), sided)[side] - margin) * (1 if away > 0 else -1)
+
+        low, high = 0.0, 1.0
+        while high < FARTHEST and beyond(high) > 0:
+            low, high = high, min(FARTHEST, 1.7 * high)
+        q = normal_tail(falling_root(beyond, low, high, 1e-12))
+        return (1 - q, q) if away > 0 else (q, 1 - q)
+
+    def named(self, side: str = "two") -> str:
+        """The name of the interval on a side."""
+        return self.method
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
         """The ends that the number is beyond with a chance of q each."""
@@ -42,13 +64,14 @@ class Certainty:
     def p(self, margin: float = 0.0, alternative: str = "two-sided") -> float:
         """The p-value against the number being the margin."""
         less, greater = self.tails(margin, 2 if alternative == "two-sided" else 1)
-        return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+        return float({"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative])
 
     def ends(self, level: float = 0.95, side: str = "two") -> Ends:
         """The interval; an end that was not asked for is the end of what is possible."""
         q = (1 - level) / (2 if side == "two" else 1)
         below, above = self.bounds(q, 2 if side == "two" else 1)
-        return self.low if side == "upper" else max(self.low, below), self.high if side == "lower" else min(self.high, above)
+        low, high = max(self.low, float(below)), min(self.high, float(above))
+        return self.low if side == "upper" else low, self.high if side == "lower" else high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +138,30 @@ class Mapped(Certainty):
         return self.outwards(max(self.inner.low, low)), self.outwards(min(self.inner.high, high))
 
 
-def falling_root(f: Callable[[float], float], low: float = -1.0, high: float = 1.0) -> float:
-    """Where a falling function crosses 0, to the last float between two numbers."""
-    if f(high) > 0:
+def normal_tail(z: float) -> float:
+    """The chance of a standard normal number above z."""
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def falling_root(f: Callable[[float], float], low: float = -1.0, high: float = 1.0, close: float = 0.0) -> float:
+    """Where a falling function crosses 0 between two numbers, to the last float or to `close`; Illinois' rule of false position."""
+    at_low, at_high = f(low), f(high)
+    if at_high > 0:
         return high
-    if f(low) <= 0:
+    if at_low <= 0:
         return low
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    kept = 0
+    for step in range(400):
+        middle = (low + high) / 2
+        if high - low <= close or not low < middle < high:
+            break
+        if step < 60 and math.isfinite(at_low - at_high):  # a chord, halved where the same end stays twice
+            middle = min(max(low + (high - low) * at_low / (at_low - at_high), math.nextafter(low, high)), math.nextafter(high, low))
+        at = f(middle)
+        if at > 0:
+            at_high = at_high / 2 if kept == 1 else at_high
+            low, at_low, kept = middle, at, 1
+        else:
+            at_low = at_low / 2 if kept == -1 else at_low
+            high, at_high, kept = middle, at, -1
     return high

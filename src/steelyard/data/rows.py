@@ -1,0 +1,102 @@
+"""Rows of numbers, most of which are 0: what items add to a metric of many classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from steelyard.base.arrays import FloatArray, IntArray
+
+DENSE = 200  # columns from which most are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """The entries of a table that are not 0, in the order of their columns."""
+
+    shape: tuple[int, int]
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+
+    __array_ufunc__: ClassVar[None] = None  # so that `array @ rows` asks us
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], row: IntArray, column: IntArray, value: FloatArray) -> Sparse:
+        """Entries of the same place added up."""
+        place, entry = np.unique(column.astype(np.int64) * shape[0] + row, return_inverse=True)
+        return cls(shape, place % shape[0], place // shape[0], np.bincount(entry.ravel(), value).astype(float))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __matmul__(self, vector: FloatArray) -> FloatArray:
+        return np.bincount(self.row, self.value * vector[self.column], self.shape[0]).astype(float)
+
+    def __rmatmul__(self, weight: npt.NDArray[Any]) -> FloatArray:
+        if weight.ndim == 1:
+            return np.bincount(self.column, self.value * weight[self.row], self.shape[1]).astype(float)
+        columns, starts = np.unique(self.column, return_index=True)
+        out = np.zeros((len(weight), self.shape[1]))
+        step = max(1, 2_000_000 // max(1, len(self.row)))
+        for start in range(0, len(weight), step):
+            part = weight[start : start + step, self.row] * self.value
+            out[start : start + step, columns] = np.add.reduceat(part, starts, axis=1)
+        return out
+
+
+Rows = FloatArray | Sparse
+
+
+def weigh(rows: Rows, weight: FloatArray) -> Rows:
+    """Every row times its weight."""
+    if isinstance(rows, Sparse):
+        return replace(rows, value=rows.value * weight[rows.row])
+    return rows * weight[:, None]
+
+
+def sum_by(rows: Rows, unit: IntArray, units: int) -> Rows:
+    """The sums of the rows of every unit."""
+    if isinstance(rows, Sparse):
+        return Sparse.of((units, rows.shape[1]), unit[rows.row], rows.column, rows.value)
+    return np.stack([np.bincount(unit, column, units) for column in rows.T], 1).astype(float)
+
+
+def beside(one: Rows, other: Rows) -> Rows:
+    """Two tables of the same rows side by side."""
+    if isinstance(one, Sparse) and isinstance(other, Sparse):
+        return Sparse(
+            (one.shape[0], one.shape[1] + other.shape[1]),
+            np.concatenate([one.row, other.row]),
+            np.concatenate([one.column, other.column + one.shape[1]]),
+            np.concatenate([one.value, other.value]),
+        )
+    return np.concatenate([np.asarray(one), np.asarray(other)], axis=1)
+
+
+def less(one: Rows, other: Rows) -> Rows:
+    """One table minus another of the same rows."""
+    if isinstance(one, Sparse) and isinstance(other, Sparse):
+        row, column = (np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("row", "column"))
+        found = Sparse.of(one.shape, row, column, np.concatenate([one.value, -other.value]))
+        kept = found.value != 0
+        return Sparse(one.shape, found.row[kept], found.column[kept], found.value[kept])
+    return np.asarray(np.asarray(one) - np.asarray(other))
+
+
+def entries(rows: Rows) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row, column and value of what is not 0."""
+    if isinstance(rows, Sparse):
+        return rows.row, rows.column, rows.value
+    row, column = np.nonzero(rows)
+    return row, column, rows[row, column]
+
+
+def sizes_of(rows: Rows, weight: FloatArray) -> FloatArray:
+    """What each row is at most, were all its numbers added up in size: the scale of its rounding."""
+    if isinstance(rows, Sparse):
+        return np.bincount(rows.row, np.abs(rows.value * weight[rows.column]), rows.shape[0]).astype(float)
+    return np.asarray(np.abs(rows) @ np.abs(weight))
