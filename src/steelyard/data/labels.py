@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from steelyard.base.arrays import IntArray
 from steelyard.base.problem import SteelyardError
 
-Codes = npt.NDArray[np.integer[Any]]
 # Plain decimal notation only: Python's float() would also take "nan", "1_000" and " 7", which are texts to a reader.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 WHOLE_NUMBERS = 1 << 22  # the widest stretch of whole numbers that is counted out instead of sorted
@@ -22,7 +22,7 @@ WHOLE_NUMBERS = 1 << 22  # the widest stretch of whole numbers that is counted o
 class Labels(NamedTuple):
     """codes: the place of each row's label among `names`, in the order of labels; -1 where there is none."""
 
-    codes: Codes
+    codes: IntArray
     names: tuple[str, ...]
 
     @classmethod
@@ -59,7 +59,7 @@ class Labels(NamedTuple):
         codes = np.array([-1 if text is None else code[text] for text in texts], np.int64)
         return cls(codes[place.ravel()], names)
 
-    def among(self, names: Sequence[str], other: int) -> Codes:
+    def among(self, names: Sequence[str], other: int) -> IntArray:
         """Its codes in another list of names; `other` for what is not there, and for what is missing."""
         if tuple(names[: len(self.names)]) == self.names and self.codes.dtype.kind == "u":
             return self.codes

@@ -30,7 +30,8 @@ MOST_CELLS = 10_000  # beyond which no table is redrawn
 class How:
     """What a question says beyond its data; names that are empty are chosen by the data.
 
-    range: what one score can be. labels: the classes. claim: new items like these, or these very items.
+    range: what one score can be. labels: the classes. claim: new items like these, or these very items. scale: how many times the
+    baseline is taken, for margins that are a share of it.
     """
 
     interval: str = ""
@@ -43,6 +44,7 @@ class How:
     seed: int = 0
     prior: float = 0.5
     claim: str = ""
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,7 +349,7 @@ def believed(metric: Metric, ready: Prepared, sums: Sums, how: How) -> Certainty
     law = posterior_of(metric, ready, how)
     estimate = float(metric.outwards(float(metric.value(sums.totals))))
     facts = {"low": law.bottom, "high": law.top, "error": law.sd}
-    return Believed(estimate=estimate, method=how.interval, test=how.interval, law=law, densest=how.interval == "hdi", **facts)  # type: ignore[arg-type]
+    return Believed(estimate=estimate, method=how.interval, test=how.interval, law=law, densest=how.interval == "hdi", **facts)
 
 
 # ---- metrics of all items at once -----------------------------------------------------------------------------------------------------

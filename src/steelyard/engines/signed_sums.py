@@ -16,6 +16,7 @@ from steelyard.base.arrays import FloatArray
 
 ComplexArray = npt.NDArray[np.complex128]
 
+FAR = 9.0  # standard deviations, from where Hoeffding's bound is told instead: 5e-18
 SMOOTH = 5e-4  # standard deviation of a normal number that is added to the sum, in standard deviations of the sum
 TILT = 3.0  # the least real part of the line: a larger one needs fewer nodes and loses digits
 CORE = 300.0  # standard deviations of the sum make a turn here: a transform that is still alive has gaps behind it
@@ -36,6 +37,7 @@ def signed_sum_tail(size: npt.ArrayLike, counts: npt.ArrayLike, observed: float)
     The term in e is a normal number of e = 0.0005 standard deviations that is added to S: without it the integral would have no end.
     So the tail lies between those at x - 5 e and x + 5 e, to 3e-7. That is 0.0003 at p = 0.05 at worst, and below 1e-6 where S
     has no gaps of that size, which is what is looked at: the transform beyond its core may add at most 0.0001 of the tail.
+    Beyond 9 standard deviations it is Hoeffding's bound, 2 exp(-x^2 / 2).
     Small a_i go by their power sums; with a sum of squares of 1 no more than 1 / r^2 of them are larger than r, so the cost hardly grows.
     Assumes: numbers above 0. Reference: Robinson1982 for the tilt; Davies1973 for the rule; Hoeffding1963 for its error.
 
@@ -46,6 +48,8 @@ def signed_sum_tail(size: npt.ArrayLike, counts: npt.ArrayLike, observed: float)
     a = a / a.max()
     spread = math.sqrt(float((many * a * a).sum()))
     a, x = a / spread, abs(observed) / (float(np.max(size)) * spread)
+    if x > FAR:
+        return 2 * math.exp(-x * x / 2)
     tilt = max(x, TILT)
     step = 2 * math.pi / (34.5 / tilt + tilt / 2)
     last = math.ceil(7.5 / (SMOOTH * step))
@@ -113,9 +117,13 @@ def _rest(a: FloatArray, many: FloatArray, tilt: float, step: float, first: int,
             often, turns = many[some].astype(np.float32) / 2, a[some].astype(np.float32)
             for start in range(first, end, 1024):
                 nodes = step * np.arange(start, min(start + 1024, end))
-                sines = np.sin(np.outer(nodes.astype(np.float32), turns)) ** 2
-                factors = 1 - np.maximum(sines - ROUNDED, 0) * damped
-                product = np.sqrt(factors.prod(1)) if once else np.exp(np.log(factors) @ often)
+                sines = np.sin(np.outer(turns, nodes.astype(np.float32)))
+                sines *= sines
+                sines -= ROUNDED
+                np.maximum(sines, 0, out=sines)
+                sines *= damped[:, None]
+                factors = np.subtract(1, sines, out=sines)
+                product = np.sqrt(factors.prod(0)) if once else np.exp(often @ np.log(factors))
                 bound += float((np.exp(log - (SMOOTH * nodes) ** 2 / 2) * product / np.hypot(nodes, tilt)).sum())
         first = end
     return bound

@@ -37,17 +37,17 @@ def statistic_of(metric: Metric, classes: int) -> Statistic:
     return Statistic(metric.value, own, classes if metric.margins else 0)
 
 
-def difference_of(one: Statistic, columns: int) -> Statistic:
-    """The second system's number minus the first's, of rows side by side; what only rounding parts is equal."""
+def difference_of(one: Statistic, columns: int, scale: float = 1.0) -> Statistic:
+    """The second system's number minus `scale` times the first's, of rows side by side; what only rounding parts is equal."""
 
     def value(s: Array) -> Array:
-        here, there = one.value(s[..., :columns]), one.value(s[..., columns:])
+        here, there = scale * one.value(s[..., :columns]), one.value(s[..., columns:])
         with np.errstate(invalid="ignore"):
             gap = there - here
             return np.asarray(np.where(np.abs(gap) <= 1e-14 * np.maximum(np.abs(here), np.abs(there)), 0.0, gap))
 
     def slope(s: FloatArray) -> FloatArray:
-        return np.concatenate([-one.gradient(s[:columns]), one.gradient(s[columns:])])
+        return np.concatenate([-scale * one.gradient(s[:columns]), one.gradient(s[columns:])])
 
     return Statistic(value, slope, one.classes)
 
@@ -331,8 +331,12 @@ def refuse_few(sums: Sums, statistic: Statistic, notes: list[str]) -> None:
     """One rule for few groups, for every metric: no answer, or a warning."""
     if sums.kind not in ("groups", "repeats") or sums.sizes is None:
         return
+    if sums.kind == "repeats":
+        if sums.n < FEWEST:
+            raise NoAnswer(f"only {sums.n} items with repeats: at least {FEWEST} are needed")
+        return
     worth = worth_of(sums.sizes)
-    if sums.kind == "groups" and statistic.classes and np.count_nonzero(sums.sizes) >= FEWEST:
+    if statistic.classes and np.count_nonzero(sums.sizes) >= FEWEST:
         with np.errstate(all="ignore"):
             g = statistic.gradient(sums.totals)
         slopes = g.reshape(-1, 3 * statistic.classes + 1)[:, statistic.classes :]
@@ -341,6 +345,6 @@ def refuse_few(sums: Sums, statistic: Statistic, notes: list[str]) -> None:
             found = (reach_of_items if by_truths else by_class)(sums, g, statistic.classes)
             worth = worth if found is None else min(worth, found.worth)
     if why := too_few(sums.sizes, worth):
-        raise NoAnswer(why if sums.kind == "groups" else why.replace("groups", "items with repeats"))
-    if sums.kind == "groups" and worth < ENOUGH * (1 - 1e-12):
+        raise NoAnswer(why)
+    if worth < ENOUGH * (1 - 1e-12):
         notes.append(f"{int(np.count_nonzero(sums.sizes))} groups, worth {worth:.0f} equal ones: the interval rests on few; 20 are better")

@@ -98,16 +98,25 @@ def compare(
     how = how or How()
     asked = find(metric, how.absent)
     if isinstance(one, JointCounts):
-        pair = Pair(one.one, one.two, (np.arange(one.one.n),) * 2, one.one.n, Design())
-    else:
-        assert two is not None
-        sides = [side.items if isinstance(side, Counts) else side for side in (one, two)]
-        if design == "unpaired" or isinstance(one, Counts):
-            return _each(asked, sides, how, lambda m, h, c: _unpaired(m, sides[0], sides[1], h, c))
-        if "tries" in asked.reads:
-            sides = [readable(asked, side)[1] for side in sides]
-        pair = meet(sides[0], sides[1], unmatched)
-    return _each(asked, [pair.one, pair.two], how, lambda m, h, c: _paired(m, pair, h, c))
+        return compare_pair(asked, as_pair(one), how)
+    assert two is not None
+    sides = [side.items if isinstance(side, Counts) else side for side in (one, two)]
+    if design == "unpaired" or isinstance(one, Counts):
+        return _each(asked, sides, how, lambda m, h, c: _unpaired(m, sides[0], sides[1], h, c))
+    if "tries" in asked.reads:
+        sides = [readable(asked, side)[1] for side in sides]
+    return compare_pair(asked, meet(sides[0], sides[1], unmatched), how)
+
+
+def as_pair(counts: JointCounts) -> Pair:
+    """Counts of two systems as runs that have met."""
+    rows = np.arange(counts.one.n)
+    return Pair(counts.one, counts.two, (rows, rows), counts.one.n, Design())
+
+
+def compare_pair(metric: Metric, pair: Pair, how: How) -> list[Difference]:
+    """Every difference of one metric, of runs that have met."""
+    return _each(metric, [pair.one, pair.two], how, lambda m, h, c: _paired(m, pair, h, c))
 
 
 def _each(metric: Metric, sides: list[Items], how: How, ask: Callable[[Metric, How, Classes | None], Difference]) -> list[Difference]:
@@ -195,7 +204,7 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
     a, b = (np.asarray(rows)[:, 1] for rows in sides.rows)
     design, metric, count = sides.design, sides.metric, np.ones(len(a), np.int64) if sides.count is None else sides.count
     binary = bool(np.isin(a, (0, 1)).all() and np.isin(b, (0, 1)).all())
-    single = sides.runs is None and design.kind == "items" and design.stratum is None
+    single = sides.runs is None and how.scale == 1 and design.kind == "items" and design.stratum is None
     ends = how.range or metric.ends
     if binary and single and ends in (None, (0.0, 1.0)) and metric.low in (0.0, None):
         both, lost, gained, neither = (int(count[(a == x) & (b == y)].sum()) for x, y in ((1, 1), (1, 0), (0, 1), (0, 0)))
@@ -215,6 +224,7 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
     if how.range is not None and ((seen < how.range[0]) | (seen > how.range[1])).any() and metric.low is None:
         raise SteelyardError(f"Some scores lie outside of the range {how.range[0]:g} to {how.range[1]:g}.", hint="range=(LOW, HIGH)")
     size = np.maximum(np.abs(a), np.abs(b))
+    a = how.scale * a
     d = np.where(np.abs(b - a) <= LAST_BITS * size, 0.0, b - a)
     sums = sides.of(np.stack([np.ones(len(d)), d], 1))
     found = replace(found, estimate=float(quotient(sums.totals)))
@@ -272,10 +282,11 @@ class Means:
     @property
     def reach(self) -> float:
         """How far a difference can be, as far as is known."""
+        scale = max(1.0, self.how.scale)
         if self.ends is not None:
-            return self.ends[1] - self.ends[0]
+            return (self.ends[1] - self.ends[0] if scale == 1 or self.ends[0] < 0 else self.ends[1]) * scale
         low, high = float(self.seen.min()), float(self.seen.max())
-        return 1.0 if low >= 0 and high <= 1 else high - low
+        return (1.0 if low >= 0 and high <= 1 else high - low) * scale
 
 
 def _of_means(m: Means, notes: list[str]) -> Certainty:
@@ -287,21 +298,18 @@ def _of_means(m: Means, notes: list[str]) -> Certainty:
     if not interval and not test:
         if m.ends is not None and m.sums.kind != "groups" and m.sums.stratum is None:
             few = FEW_RUNS if m.sides.runs is not None else FEW_SCORES
-            return _by_name("one-more-case" if plain and m.sums.n <= few else "bounded-t", m, statistic)
+            return _by_name("one-more-case" if plain and m.sums.n <= few and how.scale == 1 else "bounded-t", m, statistic)
         around = _by_name("t", m, statistic)
-        return around if m.sums.kind == "weights" or m.sums.stratum is not None else joined(_tested("sign-flip", m, statistic), around)
+        alone = m.sums.kind == "weights" or m.sums.stratum is not None or how.scale != 1
+        return around if alone else joined(_tested("sign-flip", m, statistic), around)
     usual = "t" if m.ends is None or not plain else "bounded-t"
     if not interval:
         interval = test if test in ("one-more-case", "bounded-t") else "t" if test == "paired-t" else usual
     if test in ("", interval) or (test, interval) == ("paired-t", "t"):
         around = _by_name(interval, m, statistic)
-        return (
-            replace(around, test=test)
-            if test
-            else around
-            if interval not in ("percentile", "bca")
-            else joined(_tested("sign-flip", m, statistic), around)
-        )
+        if interval in ("percentile", "bca"):
+            return joined(_tested("sign-flip", m, statistic), around)
+        return replace(around, test=test) if test else around
     return score.beside(_tested(test, m, statistic), _by_name(interval, m, statistic))
 
 
@@ -352,7 +360,7 @@ def _smooth(sides: Sides, sums: list[Sums], how: How, notes: list[str]) -> Certa
     metric = sides.metric
     one = outer(statistic_of(metric, sides.views[0].classes), metric)
     both = sides.of(beside(*sides.rows))
-    statistic = difference_of(one, sides.rows[0].shape[1])
+    statistic = difference_of(one, sides.rows[0].shape[1], how.scale)
     estimate = float(statistic.value(both.totals))
     check(TWO, "interval", how.interval, "smooth", both.kind, metric.name)
     check(TESTS, "test", how.test, "smooth", both.kind, metric.name)
@@ -364,8 +372,9 @@ def _smooth(sides: Sides, sums: list[Sums], how: How, notes: list[str]) -> Certa
     else:
         plain = both if both.kind in ("groups", "weights") else replace(both, kind="items", sizes=None, squares=None)
         variance, df = spread(plain, statistic)
-        around = student.careful(estimate, variance, df, _rare(sides, both, one), "delta", low=-width, high=width)
-    if both.kind == "weights" or both.stratum is not None:
+        below, above = (max(1.0, how.scale) ** 2 * rare for rare in _rare(sides, both, one))
+        around = student.careful(estimate, variance, df, (below, above), "delta", low=-width, high=width)
+    if both.kind == "weights" or both.stratum is not None or how.scale != 1:
         return around
     if how.test == "bootstrap":
         values = [abs(float(one.value(s.totals))) for s in sums]
