@@ -64,8 +64,10 @@ def meet(one: Items, two: Items, unmatched: str = "error") -> Pair:
 
 def _by_id(one: Items, two: Items, unmatched: str, notes: list[str]) -> Pair:
     ids = [run.labels("id") for run in (one, two)]
-    theirs = set(ids[1].present())
     ours = ids[0].present()
+    if ids[0].names == ids[1].names == ours == ids[1].present():  # as in most comparisons: nothing has to be looked up by its text
+        return _aligned((one, two), (ids[0].codes, ids[1].codes), ours, notes)
+    theirs = set(ids[1].present())
     common = ours if len(ours) == len(theirs) and theirs.issuperset(ours) else tuple(name for name in ours if name in theirs)
     if not common:
         raise SteelyardError(f"The runs have no id in common: {ours[0]!r} and {ids[1].present()[0]!r}.", hint="is it the right id column?")
@@ -83,16 +85,21 @@ def _by_id(one: Items, two: Items, unmatched: str, notes: list[str]) -> Pair:
         if unmatched != "drop":
             raise SteelyardError(f"The runs do not have the same items: {said}.", hint="unmatched=drop leaves them out")
         notes.append(f"{said} left out (unmatched=drop)")
+    return _aligned((one, two), tuple(labels.among(common, -1) for labels in ids), common, notes)  # type: ignore[arg-type]
+
+
+def _aligned(sides: tuple[Items, Items], codes: tuple[IntArray, IntArray], common: tuple[str, ...], notes: list[str]) -> Pair:
     runs, places = [], []
-    for run, labels in zip((one, two), ids, strict=True):
-        place = labels.among(common, -1)
-        rows = np.flatnonzero(place >= 0)
-        order = rows if (np.diff(place[rows]) > 0).all() else rows[np.argsort(place[rows], kind="stable")]
-        in_place = len(order) == run.n and bool((order == np.arange(run.n)).all())
-        runs.append(run if in_place else run.take(order))
-        places.append(place[order].astype(np.int64))
-        if "repeat" not in run and (np.diff(places[-1]) == 0).any():
-            twice = common[int(places[-1][:-1][np.diff(places[-1]) == 0][0])]
+    for run, place in zip(sides, codes, strict=True):
+        rows = np.arange(run.n) if place.dtype.kind == "u" else np.flatnonzero(place >= 0)
+        steps = np.diff(place[rows].astype(np.int64))
+        if not (steps >= 0).all():
+            rows = rows[np.argsort(place[rows], kind="stable")]
+            steps = np.diff(place[rows].astype(np.int64))
+        runs.append(run if len(rows) == run.n and (rows[:-1] < rows[1:]).all() else run.take(rows))
+        places.append(place[rows].astype(np.int64))
+        if "repeat" not in run and (steps == 0).any():
+            twice = common[int(places[-1][:-1][steps == 0][0])]
             raise SteelyardError(f"The id {twice!r} occurs more than once.", hint="name the column of repeats with repeat=")
     return Pair(runs[0], runs[1], (places[0], places[1]), len(common), Design(), common, notes)
 

@@ -95,8 +95,9 @@ def entries(rows: Rows) -> tuple[IntArray, IntArray, FloatArray]:
     return row, column, rows[row, column]
 
 
-def sizes_of(rows: Rows, weight: FloatArray) -> FloatArray:
-    """What each row is at most, were all its numbers added up in size: the scale of its rounding."""
+def size_of(rows: Rows, weight: FloatArray) -> float:
+    """What a row is at most, were all its numbers added up in size: the scale of its rounding."""
     if isinstance(rows, Sparse):
-        return np.bincount(rows.row, np.abs(rows.value * weight[rows.column]), rows.shape[0]).astype(float)
-    return np.asarray(np.abs(rows) @ np.abs(weight))
+        return float(np.bincount(rows.row, np.abs(rows.value * weight[rows.column]), rows.shape[0]).max(initial=0.0))
+    largest = np.maximum(rows.max(0, initial=0.0), -rows.min(0, initial=0.0))
+    return float(largest @ np.abs(weight))

@@ -23,6 +23,7 @@ from steelyard.metrics.catalogue import find, ratio_columns
 from steelyard.metrics.metric import Metric, itself, quotient
 
 FEW_OF_A_CLASS = 10  # items of a class below which no interval of an average over classes covers
+MANY_CLASSES = 50  # beyond which each class is counted from one table of all, and no average over small ones has an interval
 MOST_CELLS = 10_000  # beyond which no table is redrawn
 
 
@@ -110,9 +111,31 @@ def prepare(metric: Metric, items: Items, how: How, classes: Classes | None = No
     seen, design = view(items, metric.reads, classes, how.absent), design_of(items)
     if design.kind != "items" or design.stratum is not None or not metric.of_labels:
         return Prepared(seen, design, items.total)
+    if metric.one_class:
+        (truth, prediction), often = cells([seen.truth == seen.positive, seen.prediction == seen.positive], 2, seen.count)
+        return Prepared(View(len(truth), {"truth": truth, "prediction": prediction}, 2, 1, often, seen.absent), design, items.total, True)
     (truth, prediction), often = cells([seen.truth, seen.prediction], seen.classes + 1, seen.count)
     merged = View(len(truth), {"truth": truth, "prediction": prediction}, seen.classes, seen.positive, often, seen.absent)
     return Prepared(merged, design, items.total, True)
+
+
+def four_cells(metric: Metric, items: Items, how: How, classes: Classes) -> list[Prepared] | None:
+    """The table of every class against the rest, from one count of all; None where rows belong together."""
+    ready = prepare(replace(metric, one_class=False), items, how, classes)
+    if not ready.counted:
+        return None
+    v, k = ready.view, len(classes.names)
+    count = v.count if v.count is not None else np.ones(v.n, np.int64)
+    known = (v.truth, v.truth == v.prediction), (v.truth, v.truth < k), (v.prediction, v.prediction < k)
+    hits, truths, said = (np.bincount(codes[kept], count[kept], k + 1)[:k].astype(np.int64) for codes, kept in known)
+    truth, prediction = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    rest = int(count.sum()) - truths - said + hits
+    out = []
+    for often in np.stack([rest, said - hits, truths - hits, hits], 1):
+        there = often > 0
+        columns = {"truth": truth[there], "prediction": prediction[there]}
+        out.append(replace(ready, view=View(int(there.sum()), columns, 2, 1, often[there], v.absent)))
+    return out
 
 
 def measure(metric: Any, data: Items | Counts, how: How | None = None) -> list[Answer]:
@@ -134,10 +157,12 @@ def measure(metric: Any, data: Items | Counts, how: How | None = None) -> list[A
         return [_measured(asked, items, how, classes)]
     assert classes is not None
     if asked.each:
-        every = [name for name in classes.names if negatives or name == "1"]
-        return [
-            _measured(replace(asked, each=False), items, replace(how, positive=name), replace(classes, positive=name)) for name in every
-        ]
+        plain, names = replace(asked, each=False), [name for name in classes.names if negatives or name == "1"]
+        tables = four_cells(asked, items, how, classes) if len(names) > MANY_CLASSES else None
+        if tables is not None:
+            blank = Answer(metric=plain, estimate=None, n=0)
+            return [_answered(plain, ready, how, replace(blank, label=name)) for name, ready in zip(names, tables, strict=True)]
+        return [_measured(plain, items, how, replace(classes, positive=name)) for name in names]
     return [_measured(asked, items, how, replace(classes, positive=positive_of(asked, classes)))]
 
 
@@ -151,9 +176,12 @@ def positive_of(metric: Metric, classes: Classes) -> str:
 
 
 def _measured(metric: Metric, items: Items, how: How, classes: Classes | None) -> Answer:
-    ready, notes = prepare(metric, items, how, classes), list[str]()
     label = None if classes is None or not metric.one_class else classes.positive
-    blank = Answer(metric=metric, estimate=None, n=ready.items, notes=notes, label=label, design=ready.design.kind)
+    return _answered(metric, prepare(metric, items, how, classes), how, Answer(metric=metric, estimate=None, n=0, label=label))
+
+
+def _answered(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answer:
+    blank = replace(blank, n=ready.items, design=ready.design.kind, notes=(notes := list[str]()))
     if metric.law == "whole":
         return _of_whole(metric, ready, how, blank)
     try:
@@ -206,7 +234,7 @@ def law_of(metric: Metric, rows: Any, how: How, notes: list[str]) -> tuple[str, 
     ends, scores = how.range or metric.ends, metric.low is None  # scores have the range that somebody declares, losses their own
     if scores and how.range is not None and ((values < how.range[0]) | (values > how.range[1])).any():
         raise SteelyardError(f"Some scores lie outside of the range {how.range[0]:g} to {how.range[1]:g}.", hint="range=(LOW, HIGH)")
-    if scores and ends in (None, (0.0, 1.0)) and how.interval in ("", *score.ONE_SHARE) and np.isin(values, (0, 1)).all():
+    if scores and ends in (None, (0.0, 1.0)) and how.interval in ("", *score.ONE_SHARE) and score.zero_or_one(values):
         return "share", (0.0, 1.0)
     if scores and ends is None and values.min() >= 0 and values.max() <= 1:
         notes.append("all scores lie within 0 and 1, which was taken as their range; range= declares another")
@@ -253,9 +281,9 @@ def _bounded_mean(estimate: float, sums: Sums, statistic: Statistic, ends: Ends)
 def _redrawn(metric: Metric, ready: Prepared, sums: Sums, statistic: Statistic, method: str, how: How, notes: list[str]) -> Certainty:
     """The bootstrap, and what stands in where it has nothing to say."""
     small = _small_classes(metric, sums, statistic)
+    if small and statistic.classes > MANY_CLASSES:
+        raise NoAnswer(small)
     if metric.of_labels and len(sums.count) > MOST_CELLS:
-        if small:
-            raise NoAnswer(small)
         variance, df = spread(sums, statistic)
         return student.student(float(metric.value(sums.totals)), variance, df, "delta", low=metric.low or 0.0, high=metric.high or 1.0)
     try:
@@ -263,7 +291,7 @@ def _redrawn(metric: Metric, ready: Prepared, sums: Sums, statistic: Statistic, 
     except NoAnswer as why:
         if not metric.of_labels:
             raise
-        if "undefined" in str(why) and small:
+        if small:
             raise NoAnswer(small) from None
         quick = replace(how, draws=min(how.draws, max(1_000, 10_000_000 // max(1, ready.view.classes**2))))
         found = believed(metric, ready, sums, replace(quick, interval="bayes"))

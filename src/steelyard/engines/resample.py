@@ -203,8 +203,8 @@ def bca(drawn: FloatArray, estimate: float, without: FloatArray, count: IntArray
     """Corrected for bias and acceleration. Reference: Efron1987."""
     close = np.isclose(drawn, estimate, rtol=1e-12, atol=0)
     below = (np.count_nonzero((drawn < estimate) & ~close) + 0.5 * np.count_nonzero(close)) / len(drawn)
-    if not 0 < below < 1:
-        raise NoAnswer("all redrawn values lie on one side of the estimate")
+    if not 0.001 < below < 0.999:  # beyond, the correction has nothing to rest on, and may leave the estimate outside
+        raise NoAnswer("nearly all redrawn values lie on one side of the estimate")
     weight = count.astype(float)
     gap = np.average(without, weights=weight) - without
     squares = float(weight @ gap**2)

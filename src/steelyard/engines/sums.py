@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.base.arrays import FloatArray, IntArray
 from steelyard.data.design import Design
-from steelyard.data.rows import Rows, Sparse, beside, entries, sizes_of, sum_by, weigh
+from steelyard.data.rows import Rows, Sparse, beside, entries, size_of, sum_by, weigh
 from steelyard.engines.certainty import NoAnswer
 from steelyard.metrics.metric import Array, Metric, quotient
 
@@ -87,9 +87,14 @@ class Sums:
         return int(self.count.sum())
 
     @cached_property
+    def often(self) -> FloatArray:
+        """The counts as the numbers that arrays are multiplied by."""
+        return self.count.astype(float)
+
+    @cached_property
     def totals(self) -> FloatArray:
         """What all units add up to."""
-        found: FloatArray = self.count.astype(float) @ self.rows
+        found: FloatArray = self.often @ self.rows
         return found
 
     @property
@@ -162,7 +167,7 @@ def spread(sums: Sums, statistic: Statistic) -> Spread:
     if sums.stratum is not None:
         return in_strata(u, sums.count, sums.stratum)
     if sums.sizes is None or (sums.kind == "repeats" and not statistic.classes):
-        return Spread(sums.n / (sums.n - 1) * float(sums.count @ u**2), sums.n - 1)
+        return Spread(sums.n / (sums.n - 1) * float(sums.often @ u**2), sums.n - 1)
     squares = None if sums.squares is None else sums.squares(g)
     if statistic.classes and u.any() and (found := by_class(sums, g, statistic.classes)) is not None:
         variance, own = over_groups(u, found.sizes, squares, sums.answers, found.leverage)
@@ -179,8 +184,8 @@ def influence(sums: Sums, g: FloatArray) -> FloatArray:
     if sums.stratum is not None:
         u = u - (np.bincount(sums.stratum, sums.count * u) / np.bincount(sums.stratum, sums.count))[sums.stratum]
     else:
-        u = u - float(sums.count @ u) / sums.n
-    return np.where(np.abs(u) <= LAST_BITS * float(sizes_of(sums.rows, g).max(initial=0.0)), 0.0, u)
+        u = u - float(sums.often @ u) / sums.n
+    return np.where(np.abs(u) <= LAST_BITS * size_of(sums.rows, g), 0.0, u)
 
 
 def in_strata(u: FloatArray, count: IntArray, stratum: IntArray) -> Spread:

@@ -16,12 +16,13 @@ from steelyard.data.counts import Counts, JointCounts
 from steelyard.data.design import Design, design_of, whole_weights
 from steelyard.data.items import Classes, Items, View, cells, classes_of, view
 from steelyard.data.pairs import Pair, meet
-from steelyard.data.rows import Rows, Sparse, beside, sizes_of, sum_by, weigh
+from steelyard.data.rows import Rows, Sparse, beside, size_of, sum_by, weigh
 from steelyard.engines import area, exchange, few_cases, posterior, resample, score, student
 from steelyard.engines.certainty import Certainty, Ends, NoAnswer, joined
 from steelyard.engines.few_cases import one_more_case, these_cases
 from steelyard.engines.methods import TESTS, TWO, check
 from steelyard.engines.one import Answer, Believed, How, positive_of, prepare, readable, repeated
+from steelyard.engines.score import zero_or_one
 from steelyard.engines.sums import (
     LAST_BITS,
     Spread,
@@ -203,7 +204,7 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
     """One number for each item and system."""
     a, b = (np.asarray(rows)[:, 1] for rows in sides.rows)
     design, metric, count = sides.design, sides.metric, np.ones(len(a), np.int64) if sides.count is None else sides.count
-    binary = bool(np.isin(a, (0, 1)).all() and np.isin(b, (0, 1)).all())
+    binary = zero_or_one(a) and zero_or_one(b)
     single = sides.runs is None and how.scale == 1 and design.kind == "items" and design.stratum is None
     ends = how.range or metric.ends
     if binary and single and ends in (None, (0.0, 1.0)) and metric.low in (0.0, None):
@@ -217,11 +218,12 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
             "one-more-case",
         ):
             return replace(found, certainty=_flips(both, gained, lost, neither, how, metric))
-    right_or_wrong = binary if sides.runs is None else all(bool(np.isin(score_, (0, 1)).all()) for _, score_ in sides.runs)
+    right_or_wrong = binary if sides.runs is None else all(zero_or_one(score_) for _, score_ in sides.runs)
     if ends is None and right_or_wrong and metric.low == 0.0 and metric.high == 1.0:
         ends = (0.0, 1.0)
-    seen = np.concatenate([a, b]) if sides.runs is None else np.concatenate([s for _, s in sides.runs])
-    if how.range is not None and ((seen < how.range[0]) | (seen > how.range[1])).any() and metric.low is None:
+    scores = [a, b] if sides.runs is None else [s for _, s in sides.runs]
+    seen = min(float(s.min()) for s in scores), max(float(s.max()) for s in scores)
+    if how.range is not None and (seen[0] < how.range[0] or seen[1] > how.range[1]) and metric.low is None:
         raise SteelyardError(f"Some scores lie outside of the range {how.range[0]:g} to {how.range[1]:g}.", hint="range=(LOW, HIGH)")
     size = np.maximum(np.abs(a), np.abs(b))
     a = how.scale * a
@@ -233,7 +235,7 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
     check(TESTS, "test", how.test, "mean", sums.kind, metric.name, ends is not None)
     these = advice = None
     if sides.runs is not None:
-        low, high = ends or (float(seen.min()), float(seen.max()))
+        low, high = ends or seen
         if high > low and design.weight is None:
             (place_a, score_a), (place_b, score_b) = sides.runs
             these = these_cases(place_a, score_a, place_b, score_b, low, high, draws=how.draws, seed=how.seed)
@@ -271,7 +273,7 @@ class Means:
     count: IntArray
     ends: Ends | None
     right_or_wrong: bool
-    seen: FloatArray
+    seen: Ends
     how: How
 
     @property
@@ -285,7 +287,7 @@ class Means:
         scale = max(1.0, self.how.scale)
         if self.ends is not None:
             return (self.ends[1] - self.ends[0] if scale == 1 or self.ends[0] < 0 else self.ends[1]) * scale
-        low, high = float(self.seen.min()), float(self.seen.max())
+        low, high = self.seen
         return (1.0 if low >= 0 and high <= 1 else high - low) * scale
 
 
@@ -409,7 +411,7 @@ def _rare(sides: Sides, both: Sums, one: Statistic) -> tuple[float, float]:
     if not np.isfinite(g).all():
         return 0.0, 0.0
     here, there = a.rows @ g, b.rows @ g
-    changes = n * np.where(np.abs(there - here) <= LAST_BITS * (sizes_of(a.rows, g) + sizes_of(b.rows, g)), 0.0, there - here)
+    changes = n * np.where(np.abs(there - here) <= LAST_BITS * (size_of(a.rows, g) + size_of(b.rows, g)), 0.0, there - here)
     reach = float(np.ptp(n * here))
     width = sides.metric.width
     reach = max(reach, width) if math.isfinite(width) else reach
@@ -500,7 +502,7 @@ def _apart(metric: Metric, sums: list[Sums], classes: int, how: How, notes: list
     if metric.law in ("share", "mean") and metric.outwards is itself and plain:
         rows = [np.asarray(s.rows) for s in sums]
         ends = how.range or metric.ends
-        binary = all(np.isin(r, (0, 1)).all() for r in rows) and ends in (None, (0.0, 1.0))
+        binary = all(map(zero_or_one, rows)) and ends in (None, (0.0, 1.0))
         if binary and (metric.law == "share" or metric.low is None):
             check(TWO, "interval", how.interval, "share", "items", metric.name)
             (n2, k2), (n1, k1) = (s.totals for s in sums)
