@@ -182,7 +182,7 @@ def test_these_cases_cannot_contradict_themselves(cases: list[tuple[list[int], l
     interval = these_interval(runs_of(*columns(a, b)), 0, 1)
     for margin in (x for x in interval.ends(level) if abs(x) < 1):
         assert interval.p(margin) == pytest.approx(1 - level, abs=1e-9)
-        assert margin == 0 or found.p(margin) == pytest.approx(interval.p(margin), abs=1e-12)
+        assert margin == 0 or found.p(margin) in (pytest.approx(interval.p(margin), abs=1e-12), found.p())
 
 
 def test_within_item_knows_neither_margin_nor_missing_runs() -> None:

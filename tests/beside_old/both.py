@@ -127,16 +127,20 @@ def explained(case: Case, ours: Told, theirs: Told) -> str:
     """Why an answer differs on purpose; empty where nobody decided it. Each line is one of the changelog."""
     labels, paired = case.metric not in ("mean", "ratio", "perplexity"), case.other is not None and "unpaired" not in case.design
     if ours.error or theirs.error:
+        if len(next(iter(case.columns.values()))) == 1 or "fewer than two" in ours.error:
+            return "one item says nothing of a spread"
+        if case.metric in OF_CLASS and case.design == "groups":
+            return "a quotient in groups is worth what its denominators are"
         if theirs.error == "no interval" and ours.low == -1.0 and ours.high == 1.0:
             return "nothing is ruled out"
         if case.metric in ("ratio", "perplexity") and "groups" in ours.error:
             return "a quotient in groups is worth what its denominators are"
         if case.metric.startswith("micro_") and not ours.error:
             return "micro averages are the accuracy, compared too"
-        if case.metric in OF_CLASS and case.design == "groups" and "groups" in ours.error:
-            return "a quotient in groups is worth what its denominators are"
         if case.other is not None and "weights" in case.design and "Weights are for means" in theirs.error:
             return "weights serve every metric of totals"
+        if ours.error == "the units do not vary":
+            return "where nothing varies there is no answer"
         if case.metric == "average_precision" and "groups" in case.design:
             return "average precision has an interval in groups"
         return ""
@@ -158,9 +162,17 @@ def explained(case: Case, ours: Told, theirs: Told) -> str:
             theirs.high - theirs.low
         ):
             return "drawn posteriors have other draws"
+        if ours.method == theirs.method == "wilson" and wider and case.design in ("groups", "repeats"):
+            return "grouped shares: a bound is never higher with more mistakes"
+        if case.design == "weights" and (
+            wider or abs(ours.low - theirs.low) + abs(ours.high - theirs.high) < 0.2 * (theirs.high - theirs.low)
+        ):
+            return "weights: degrees of freedom from their squares"
         if case.metric in OF_CLASS and case.design in ("groups", "repeats", "weights"):
             return "one class in groups: weighed by what it is divided by"
         return ""
+    if theirs.method == "wilson-mean":
+        return "one item says nothing of a spread"
     if case.metric.startswith("pass") and ours.test == "mcnemar-midp":
         return "right or wrong is a fact of the rows"
     if case.design == "groups" and case.metric in (*OF_CLASS, "ratio", "perplexity"):
@@ -169,18 +181,18 @@ def explained(case: Case, ours: Told, theirs: Told) -> str:
         return "where nothing differs: t with what is unseen"
     if case.metric.startswith("micro_"):
         return "micro averages are the accuracy, compared too"
-    if "weights" in case.design:
-        return (
-            "weights: t on CR2, and p from it"
-            if abs(ours.low - theirs.low) + abs(ours.high - theirs.high) < 0.2 * (theirs.high - theirs.low)
-            else ""
-        )
-    if ours.method == "one-more-case" and theirs.method == "bounded-t":
+    if "weights" in case.design and (wider or abs(ours.low - theirs.low) + abs(ours.high - theirs.high) < 0.2 * (theirs.high - theirs.low)):
+        return "weights: t on CR2, and p from it"
+    if ours.method == "one-more-case" and theirs.method in ("bounded-t", "delta"):
         return "few cases: one more case"
     if paired and labels and ours.method == theirs.method == "delta" and case.design == "items" and wider:
         return "label metrics: t, n - 1 and what is unseen"
-    if "unpaired" in case.design and ours.method == theirs.method == "delta" and wider:
+    if "unpaired" in case.design and ours.method == theirs.method == "delta" and (wider or ours.low == -1.0 or ours.high == 1.0):
         return "different items: t and n - 1"
+    below = near(ours.low, theirs.low, EXACT) or max(ours.low, theirs.low) <= 0
+    beyond = below and (near(ours.high, theirs.high, EXACT) or min(ours.high, theirs.high) >= 0)
+    if ours.method == theirs.method == "delta" and paired and beyond:  # an end that excludes 0 counts nothing unseen in
+        return "what is unseen is as far as either system reaches"
     if (close or stretched) and ours.p is not None and theirs.p is not None and ours.p >= theirs.p - 0.05 * theirs.p - EXACT:
         return "p is the larger one of the test's and the interval's"
     return ""

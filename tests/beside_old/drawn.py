@@ -1,4 +1,7 @@
-"""Questions at random: metrics by designs, paired or not, ties and extremes. `python tests/beside_old/drawn.py 0 100` prints a table."""
+"""Questions at random: metrics by designs, paired or not, ties and extremes.
+
+`python tests/beside_old/drawn.py 0 100` asks those of a hundred worlds, prints a table, and fails where an answer is not explained.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,16 @@ PROBABILITIES = ("brier", "log_loss", "auc", "ece", "average_precision")
 def cases(seed: int) -> Iterator[Case]:
     """The questions of one world."""
     rng = np.random.default_rng(seed)
-    n = int(rng.choice([12, 40, 120, 400]))
-    k, right = int(rng.choice([2, 3, 5])), float(rng.choice([0.6, 0.85, 0.95, 1.0]))
+    n = int(rng.choice([1, 4, 12, 40, 120, 400], p=[0.04, 0.06, 0.2, 0.3, 0.2, 0.2]))
+    k, right = int(rng.choice([2, 3, 5])), float(rng.choice([0.0, 0.6, 0.85, 0.95, 1.0], p=[0.08, 0.23, 0.23, 0.23, 0.23]))
     truth = rng.choice(k, n, p=rng.dirichlet(np.full(k, 3.0)))
     guess = np.where(rng.random(n) < right, truth, rng.integers(0, k, n))
     other = np.where(rng.random(n) < 0.15, rng.integers(0, k, n), guess)
     note = f"n={n} k={k} right={right} seed={seed}"
     ids = [f"i{i:05d}" for i in range(n)]
     groups = max(6, n // int(rng.choice([2, 4, 8])))
-    group = [f"g{g:03d}" for g in rng.choice(groups, n, p=rng.dirichlet(np.full(groups, 3.0)))]
+    share = rng.dirichlet(np.full(groups, float(rng.choice([0.3, 3.0]))))  # now and then one giant group
+    group = [f"g{g:03d}" for g in rng.choice(groups, n, p=share)]
     weight = (rng.random(n) + 0.2).tolist()
     designs: dict[str, dict[str, Any]] = {
         "items": {"id": ids},
@@ -35,7 +39,7 @@ def cases(seed: int) -> Iterator[Case]:
         "weights": {"id": ids, "weight": weight},
     }
     runs = int(rng.choice([2, 3]))
-    few = max(6, n // runs)
+    few = min(n, max(6, n // runs))
     item = np.repeat(np.arange(few), runs)
     repeated = {"id": [f"i{i:05d}" for i in item], "repeat": np.tile(np.arange(runs), few).tolist()}
     rt = np.repeat(truth[:few], runs)
@@ -73,7 +77,7 @@ def cases(seed: int) -> Iterator[Case]:
     y = rng.normal(5, 2, n)
     guess_, other_ = y + rng.normal(0, 1, n), y + rng.normal(0, 1.1, n)
     outcome = (rng.random(n) < float(rng.choice([0.5, 0.2]))).astype(int)
-    outcome[:3], outcome[3:6] = 1, 0
+    outcome[: n // 4 + 1], outcome[n // 4 + 1 : n // 2 + 1] = 1, 0
     p, q = (np.round(1 / (1 + np.exp(-(outcome * sep + rng.normal(0, 1, n) - sep / 2))), 3) for sep in (1.5, 1.3))
     for design in ("items", "groups"):
         columns = designs[design]
@@ -113,7 +117,9 @@ def main() -> None:
                 print(f"{case.name}\n    ours   {ours}\n    theirs {theirs}")
     for key, row in sorted(table.items()):
         print(f"{key:44} {dict(row)}")
-    print(sum(table.values(), collections.Counter()))
+    total = sum(table.values(), collections.Counter())
+    print(sum(total.values()), "questions:", dict(total))
+    sys.exit(bool(total["differs"] or total["error"]))
 
 
 if __name__ == "__main__":

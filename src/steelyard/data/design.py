@@ -49,8 +49,8 @@ def design_of(items: Items) -> Design:
             raise SteelyardError("Repeats need an id column that says which rows are the same item.", hint="name it with id=")
         code = items.labels("id").codes
         item = code if len(code) and np.bincount(code).max() > 1 else None
-    group = dense(items.labels("group").codes) if "group" in items else None
-    stratum = dense(items.labels("stratum").codes) if "stratum" in items else None
+    group = without_gaps(items.labels("group").codes) if "group" in items else None
+    stratum = without_gaps(items.labels("stratum").codes) if "stratum" in items else None
     return Design(item, group, weights(items), stratum)
 
 
@@ -71,14 +71,27 @@ def whole_weights(items: Items) -> Items:
     4
     """
     weight = weights(items)
-    if weight is None or items.count is not None or "group" in items or "repeat" in items or (np.floor(weight) != weight).any():
+    plain = items.count is None and not {"group", "repeat", "stratum"} & set(items.columns)
+    if weight is None or not plain or (np.floor(weight) != weight).any() or weight.sum() > 2**53:
         return items
     kept = items.take(weight > 0)
     columns = {role: values for role, values in kept.columns.items() if role != "weight"}
     return Items(columns, kept.n, weight[weight > 0].astype(np.int64))
 
 
-def dense(codes: IntArray) -> IntArray:
-    """Codes without gaps."""
+def expanded(items: Items) -> Items:
+    """Every row as often as it counts: counts are for items alone that nothing holds together."""
+    if items.count is None or not {"group", "repeat", "weight", "stratum"} & set(items.columns):
+        return items
+    rows = items.take(np.repeat(np.arange(items.n), items.count))
+    return Items(rows.columns, rows.n)
+
+
+def without_gaps(codes: IntArray) -> IntArray:
+    """Codes 0, 1, 2, ... in the same order."""
+    if len(codes) and codes.min() >= 0 and codes.max() < 64 + 4 * len(codes):  # nothing needs to be sorted
+        seen = np.zeros(int(codes.max()) + 1, bool)
+        seen[codes] = True
+        return np.asarray((np.cumsum(seen) - 1)[codes])
     found: IntArray = np.unique(codes, return_inverse=True)[1].ravel()
     return found

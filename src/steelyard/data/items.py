@@ -78,6 +78,8 @@ class Items:
             if np.isinf(numbers).any():
                 row = int(np.argmax(np.isinf(numbers)))
                 raise SteelyardError(f"The {role} in row {row + 1} is infinite.", hint="leave the field empty if the item failed")
+            if len(numbers) and role != "weight" and float(np.nanmax(np.abs(numbers), initial=0.0)) > SQUARES:
+                raise SteelyardError(f"The {role} has numbers beyond {SQUARES:g}, whose squares are no float64.", hint="use another unit")
             self._read["numbers", role] = numbers
         found: FloatArray = self._read["numbers", role]
         return found

@@ -36,8 +36,8 @@ class Labels(NamedTuple):
             low, high = int(values.min()), int(values.max())
             if high - low <= min(WHOLE_NUMBERS, 64 + 4 * len(values)):  # no sorting: the numbers themselves are codes
                 width = np.uint8 if high - low < 256 else np.uint16 if high - low < 65_536 else np.int64
-                codes = (values - low).astype(width)
-                used = np.flatnonzero(np.bincount(codes, minlength=high - low + 1))
+                codes = (values - low if low else values).astype(width, copy=False)
+                used = occurring(codes, high - low + 1)
                 if len(used) < high - low + 1:
                     place = np.zeros(high - low + 1, width)
                     place[used] = np.arange(len(used))
@@ -69,7 +69,7 @@ class Labels(NamedTuple):
     def present(self) -> tuple[str, ...]:
         """The names that occur."""
         known = self.codes if self.codes.dtype.kind == "u" else self.codes[self.codes >= 0]
-        return tuple(self.names[i] for i in np.flatnonzero(np.bincount(known)).tolist())
+        return tuple(self.names[i] for i in occurring(known, len(self.names)).tolist())
 
     @property
     def missing(self) -> npt.NDArray[np.bool_]:
@@ -86,6 +86,16 @@ class Labels(NamedTuple):
         if wrong:
             raise SteelyardError(f"The {what} must be numbers here, not {wrong[0]!r}.", hint="ask for a metric of labels, such as accuracy")
         return np.array([*map(float, self.names), math.nan])[self.codes]
+
+
+def occurring(codes: IntArray, width: int) -> IntArray:
+    """Which of 0 .. width - 1 occur; it reads no further than it takes to have seen them all."""
+    seen = np.zeros(width, bool)
+    for start in range(0, len(codes), 65_536):
+        seen |= np.bincount(codes[start : start + 65_536], minlength=width)[:width] > 0
+        if seen.all():
+            break
+    return np.flatnonzero(seen)
 
 
 def text_of(value: Any) -> str | None:

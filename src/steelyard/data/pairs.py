@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from steelyard.base.arrays import IntArray
 from steelyard.base.problem import SteelyardError
 from steelyard.base.words import many, several
-from steelyard.data.design import Design, dense, weights
+from steelyard.data.design import Design, weights, without_gaps
 from steelyard.data.items import Items
 from steelyard.data.labels import Labels
 
@@ -59,7 +59,21 @@ def meet(one: Items, two: Items, unmatched: str = "error") -> Pair:
     else:
         pair = _by_id(one, two, unmatched, notes)
     refuse_other_truths(pair)
-    return Pair(pair.one, pair.two, pair.places, pair.items, _agreed_design(pair), pair.ids, notes)
+    return _counted(Pair(pair.one, pair.two, pair.places, pair.items, _agreed_design(pair), pair.ids, notes))
+
+
+def _counted(pair: Pair) -> Pair:
+    """Weights that are whole numbers say how often an item occurred, as they do for one run."""
+    weight, design = pair.design.weight, pair.design
+    if weight is None or design.group is not None or design.stratum is not None or not pair.plain:
+        return pair
+    if (np.floor(weight) != weight).any() or weight.sum() > 2**53:
+        return pair
+    kept = weight > 0
+    runs = [replace(run.take(kept), count=weight[kept].astype(np.int64)) for run in (pair.one, pair.two)]
+    rows = np.arange(int(kept.sum()))
+    ids = tuple(name for name, keep in zip(pair.ids, kept, strict=True) if keep) if pair.ids else ()
+    return Pair(runs[0], runs[1], (rows, rows), len(rows), Design(), ids, pair.notes)
 
 
 def _by_id(one: Items, two: Items, unmatched: str, notes: list[str]) -> Pair:
@@ -137,19 +151,22 @@ def _agreed(role: str, pair: Pair) -> IntArray | None:
         codes[place] = np.where(own >= 0, own, codes[place])
     if (codes < 0).any():
         raise SteelyardError(f"{many(int((codes < 0).sum()), 'item')} without a {role}.", hint=f"{role}=none ignores the column")
-    return dense(codes)
+    return without_gaps(codes)
 
 
 def refuse_other_truths(pair: Pair) -> None:
     """An item has one right answer, in both runs and in all its repeats."""
-    if "truth" not in pair.one or "truth" not in pair.two:
+    if "truth" not in pair.one or "truth" not in pair.two or pair.one.columns["truth"] is pair.two.columns["truth"]:
         return
     one, two = (run.columns["truth"] for run in (pair.one, pair.two))
     numbers = all(not isinstance(column, Labels) and np.asarray(column).dtype.kind == "f" for column in (one, two))
     if numbers:
         codes = [run.numbers("truth") for run in (pair.one, pair.two)]
     else:
-        names = pair.one.labels("truth").names
+        first_truth, other = (run.labels("truth") for run in (pair.one, pair.two))
+        names = first_truth.names
+        if pair.plain and names == other.names and np.array_equal(first_truth.codes, other.codes):
+            return
         codes = [pair.one.labels("truth").among(names, -2).astype(float), pair.two.labels("truth").among(names, -3).astype(float)]
     first = np.full(pair.items, np.nan)
     for own, place in zip(codes, pair.places, strict=True):

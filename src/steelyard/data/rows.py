@@ -15,7 +15,7 @@ DENSE = 200  # columns from which most are left out
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """The entries of a table that are not 0, in the order of their columns."""
+    """The entries of a table that are not 0."""
 
     shape: tuple[int, int]
     row: IntArray
@@ -26,7 +26,7 @@ class Sparse:
 
     @classmethod
     def of(cls, shape: tuple[int, int], row: IntArray, column: IntArray, value: FloatArray) -> Sparse:
-        """Entries of the same place added up."""
+        """Entries of the same place added up, in the order of their columns."""
         place, entry = np.unique(column.astype(np.int64) * shape[0] + row, return_inverse=True)
         return cls(shape, place % shape[0], place // shape[0], np.bincount(entry.ravel(), value).astype(float))
 
@@ -39,11 +39,13 @@ class Sparse:
     def __rmatmul__(self, weight: npt.NDArray[Any]) -> FloatArray:
         if weight.ndim == 1:
             return np.bincount(self.column, self.value * weight[self.row], self.shape[1]).astype(float)
-        columns, starts = np.unique(self.column, return_index=True)
+        order = np.argsort(self.column, kind="stable")
+        row, value = self.row[order], self.value[order]
+        columns, starts = np.unique(self.column[order], return_index=True)
         out = np.zeros((len(weight), self.shape[1]))
-        step = max(1, 2_000_000 // max(1, len(self.row)))
+        step = max(1, 2_000_000 // max(1, len(row)))
         for start in range(0, len(weight), step):
-            part = weight[start : start + step, self.row] * self.value
+            part = weight[start : start + step, row] * value
             out[start : start + step, columns] = np.add.reduceat(part, starts, axis=1)
         return out
 
@@ -58,8 +60,20 @@ def weigh(rows: Rows, weight: FloatArray) -> Rows:
     return rows * weight[:, None]
 
 
+def dense(rows: Rows) -> FloatArray:
+    """The rows as a table."""
+    if not isinstance(rows, Sparse):
+        return rows
+    out = np.zeros(rows.shape)
+    out[rows.row, rows.column] = rows.value
+    return out
+
+
 def sum_by(rows: Rows, unit: IntArray, units: int) -> Rows:
     """The sums of the rows of every unit."""
+    if isinstance(rows, Sparse) and rows.shape[1] <= DENSE:
+        place = unit[rows.row] * rows.shape[1] + rows.column
+        return np.bincount(place, rows.value, units * rows.shape[1]).astype(float).reshape(units, rows.shape[1])
     if isinstance(rows, Sparse):
         return Sparse.of((units, rows.shape[1]), unit[rows.row], rows.column, rows.value)
     return np.stack([np.bincount(unit, column, units) for column in rows.T], 1).astype(float)
@@ -99,5 +113,5 @@ def size_of(rows: Rows, weight: FloatArray) -> float:
     """What a row is at most, were all its numbers added up in size: the scale of its rounding."""
     if isinstance(rows, Sparse):
         return float(np.bincount(rows.row, np.abs(rows.value * weight[rows.column]), rows.shape[0]).max(initial=0.0))
-    largest = np.maximum(rows.max(0, initial=0.0), -rows.min(0, initial=0.0))
-    return float(largest @ np.abs(weight))
+    largest = [max(float(column.max(initial=0.0)), -float(column.min(initial=0.0))) for column in rows.T]  # a table is narrow
+    return float(np.array(largest) @ np.abs(weight))

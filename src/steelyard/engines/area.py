@@ -91,7 +91,9 @@ def _rarer(positive: FloatArray, group: IntArray) -> FloatArray:
 
 def _spread(u: FloatArray, positive: FloatArray, group: IntArray | None, whole: Whole) -> tuple[float, float, float]:
     """Variance, degrees of freedom, and the variance were the items independent."""
-    parts = [(float(u[m] @ u[m]), int(m.sum())) for m in (positive, ~positive)]
+    squares, n = u * u, int(positive.sum())
+    of_positives = float(squares @ positive)
+    parts = [(of_positives, n), (float(squares.sum()) - of_positives, len(u) - n)]
     if whole.both:
         each = [(squares * n / max(1, n - 1), n - 1.0) for squares, n in parts]
     else:
@@ -147,6 +149,8 @@ class AreaPair(Certainty):
         d = self.estimate
         low = d - math.hypot(d - low, z * math.sqrt(self.rare[0])) if low <= 0 else low
         high = d + math.hypot(high - d, z * math.sqrt(self.rare[1])) if high >= 0 else high
+        if not self.variance > 1e-30 and not max(self.rare) and not self.scarcity:
+            raise NoAnswer("the two systems rank alike")
         return low, high
 
     def tails(self, margin: float, sided: int = 1) -> Ends:
@@ -167,8 +171,6 @@ def area_pair(views: Sequence[View], whole: Whole, group: IntArray | None, metho
     scale = math.sqrt(one.variance * two.variance)
     r = (one.variance + two.variance - gap.variance) / 2 / scale if scale > 1e-30 else 0.0
     rare = (0.0, 0.0)
-    if not gap.variance > 1e-30 and abs(gap.estimate) < 1e-14 and one.spreads:
-        raise NoAnswer("the two systems rank alike")
     if group is None and method != "delong":
         positive = views[0].outcome > 0
         moved = placements(views[1].probability, positive) - placements(views[0].probability, positive)

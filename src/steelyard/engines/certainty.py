@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 Ends = tuple[float, float]
 SIDES = ("two", "lower", "upper")  # of an interval: both ends, only the lower, only the upper
@@ -87,12 +88,15 @@ class Joined(Certainty):
     rules: bool = False
 
     def tails(self, margin: float, sided: int = 1) -> Ends:
-        around = self.of_interval.tails(margin, sided) if margin or not self.rules else (0.0, 0.0)
-        try:
-            exact = self.of_test.tails(margin, sided)
-        except NoAnswer:  # a test that knows of no margin
-            return around
-        return max(exact[0], around[0]), max(exact[1], around[1])
+        zero = self.of_test.tails(0.0, sided)
+        if not self.rules:
+            around = self.of_interval.tails(0.0, sided)
+            zero = max(zero[0], around[0]), max(zero[1], around[1])
+        if margin == 0:
+            return zero
+        # the interval's own, but never on the other side of what was said of 0: an end that was moved to 0 is moved for the p as well
+        less, greater = self.of_interval.tails(margin, sided)
+        return (min(less, zero[0]), max(greater, zero[1])) if margin > 0 else (max(less, zero[0]), min(greater, zero[1]))
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
         low, high = self.of_interval.bounds(q, sided)
@@ -131,11 +135,15 @@ class Mapped(Certainty):
     """The certainty of an increasing function of another number: F1 of the Jaccard index, perplexity of a mean."""
 
     inner: Certainty
-    outwards: Callable[[float], float]
+    outwards: Callable[[Any], Any]
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
         low, high = self.inner.bounds(q, sided)
-        return self.outwards(max(self.inner.low, low)), self.outwards(min(self.inner.high, high))
+        return float(self.outwards(max(self.inner.low, low))), float(self.outwards(min(self.inner.high, high)))
+
+    def tails(self, margin: float, sided: int = 1) -> Ends:
+        low, high = max(self.inner.low, -700.0), min(self.inner.high, 700.0)
+        return self.inner.tails(falling_root(lambda x: margin - float(self.outwards(x)), low, high), sided)
 
 
 def normal_tail(z: float) -> float:

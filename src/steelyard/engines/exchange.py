@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,30 +49,10 @@ class Exchanged(Certainty):
 # ---- signs of differences -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class SignFlip(Certainty):
-    """Signs of differences exchanged; a margin is taken off every unit. sizes: what a unit weighs; many: how often it occurs."""
-
-    d: FloatArray
-    many: IntArray
-    sizes: FloatArray | None = None
-    draws: int = 10_000
-    seed: int = 0
-
-    @cached_property
-    def _at_zero(self) -> Ends:
-        return self._shifted(0.0)
-
-    def tails(self, margin: float, sided: int = 1) -> Ends:
-        return self._at_zero if margin == 0 else self._shifted(margin)
-
-    def _shifted(self, margin: float) -> Ends:
-        size = np.ones(len(self.d)) if self.sizes is None else self.sizes
-        away = self.d - margin * size
-        away = np.where(np.abs(away) <= 458 * 2.0**-52 * (np.abs(self.d) + abs(margin) * size), 0.0, away)
-        at_least, beyond, total = sign_flip(away, self.many, self.draws, self.seed)
-        found = Exchanged(estimate=total, at_least=at_least, beyond=beyond)
-        return found.tails(0.0)
+def sign_flips(name: str, estimate: float, d: FloatArray, many: IntArray, draws: int, seed: int) -> Exchanged:
+    """Signs of differences exchanged, each as often as `many` says."""
+    at_least, beyond, total = sign_flip(d, many, draws, seed)
+    return Exchanged(estimate=total and estimate, test=name, at_least=at_least, beyond=beyond)
 
 
 def signed_rank(d: FloatArray) -> FloatArray:
@@ -251,10 +230,17 @@ def _drawn(kinds: Rows, many: IntArray, draws: int, seed: int) -> Iterator[tuple
     source = np.random.PCG64(seed)
     words, coins = np.random.Generator(source), np.random.Generator(source.jumped())
     batch = max(1, min(BATCH, 8_000_000 // max(kinds.shape[1], len(many))))
+    moving = np.arange(0) if isinstance(kinds, Sparse) else np.flatnonzero(kinds.any(0))
+    narrow = kinds if isinstance(kinds, Sparse) else np.ascontiguousarray(kinds[:, moving])
     for start in range(0, draws, batch):
         size = min(batch, draws - start)
         heads = fair_coins(many, size, words, coins)
-        yield ((2.0 * heads.T - many) @ kinds) / 2, np.ones(size)
+        moved = (heads.T.astype(float) @ narrow) - (many @ narrow) / 2
+        if not isinstance(kinds, Sparse):
+            whole = np.zeros((size, kinds.shape[1]))
+            whole[:, moving] = moved
+            moved = whole
+        yield moved, np.ones(size)
 
 
 def fair_coins(many: IntArray, size: int, words: np.random.Generator, coins: np.random.Generator) -> npt.NDArray[np.int32]:
@@ -268,7 +254,12 @@ def fair_coins(many: IntArray, size: int, words: np.random.Generator, coins: np.
         keep[starts + pieces - 1] = (many[short] - 1) % 64 + 1
         drawn = words.integers(0, 2**64, size=(len(keep), size), dtype=np.uint64)
         drawn >>= (64 - keep).astype(np.uint64)[:, None]
-        out[short] = np.add.reduceat(_ones(drawn), starts, axis=0)
+        ones = _ones(drawn)
+        heads = ones[starts]
+        for more in range(1, int(pieces.max())):
+            longer = np.flatnonzero(pieces > more)
+            heads[longer] += ones[starts[longer] + more]
+        out[short] = heads
     if not short.all():
         out[~short] = coins.binomial(many[~short][:, None], 0.5, size=(int((~short).sum()), size))
     return out

@@ -8,6 +8,7 @@ from steelyard.base.problem import SteelyardError
 from steelyard.base.words import did_you_mean
 
 KINDS = ("items", "repeats", "groups", "weights")
+EVERY = (*KINDS, "strata")
 
 
 class Method(NamedTuple):
@@ -24,42 +25,41 @@ def _listed(*methods: Method) -> dict[str, Method]:
     return {method.name: method for method in methods}
 
 
-SHARE, MEAN, SMOOTH, WHOLE, AREA, FLIPS = ("share",), ("mean",), ("smooth",), ("whole",), ("area",), ("flips",)
+SHARE, MEAN, WHOLE, AREA, CURVE, FLIPS = ("share",), ("mean",), ("whole",), ("area",), ("curve",), ("flips",)
+LABELS, SMOOTH = ("labels",), ("labels", "smooth")  # functions of totals: of a table of labels, and of anything
+UNWEIGHTED = ("items", "repeats", "groups")
 EXACT = ("items",)  # where every item is one 0 or 1
 
 ONE = _listed(
-    Method("wilson", "score interval of a share", SHARE),
+    Method("wilson", "score interval of a share", SHARE, EVERY),
     Method("wald", "normal approximation, for comparison with other programs", SHARE, EXACT),
     Method("agresti-coull", "Wald's with z squared items added", SHARE, EXACT),
     Method("jeffreys", "equal tails after Jeffreys' prior", SHARE, EXACT),
     Method("clopper-pearson", "exact, never covers too little", SHARE, EXACT),
     Method("mid-p", "exact, with half of the chance of the count itself", SHARE, EXACT),
-    Method("bayes", "equal tails of the posterior", (*SHARE, *SMOOTH), EXACT),
-    Method("hdi", "where the posterior is densest", (*SHARE, *SMOOTH), EXACT),
-    Method("t", "Student's t", MEAN),
-    Method("bounded-mean", "t with one more item at the end of the range", MEAN, ranged=True),
+    Method("bayes", "equal tails of the posterior", (*SHARE, *LABELS), EXACT),
+    Method("hdi", "where the posterior is densest", (*SHARE, *LABELS), EXACT),
+    Method("t", "Student's t", MEAN, EVERY),
+    Method("bounded-mean", "t with one more item at the end of the range", MEAN, EVERY, ranged=True),
     Method("betting", "what bets have not ruled out, for any n", MEAN, EXACT, ranged=True),
-    Method("delta", "first order, with t over units", (*SHARE, *SMOOTH, *AREA)),
-    Method("percentile", "percentiles of the bootstrap", (*SHARE, *MEAN, *SMOOTH, *WHOLE), ("items", "repeats", "groups")),
-    Method("bca", "bootstrap, corrected for bias and acceleration", (*SHARE, *MEAN, *SMOOTH, *WHOLE), ("items", "repeats", "groups")),
-    Method("studentized", "bootstrap of the distance over its error", (*MEAN, *SMOOTH), ("items", "repeats", "groups")),
+    Method("delta", "first order, with t over units", (*SHARE, *SMOOTH, *CURVE), EVERY),
+    Method("percentile", "percentiles of the bootstrap", (*SHARE, *MEAN, *SMOOTH, *WHOLE), UNWEIGHTED),
+    Method("bca", "bootstrap, corrected for bias and acceleration", (*SHARE, *MEAN, *SMOOTH, *WHOLE), UNWEIGHTED),
+    Method("studentized", "bootstrap of the distance over its error", (*MEAN, *SMOOTH), UNWEIGHTED),
     Method("delong", "DeLong's variance of an area", AREA, ("items", "groups")),
     Method("delong-wilson", "DeLong's, widened where misses are few", AREA, ("items", "groups")),
-    Method("delta-wilson", "the same of average precision", AREA, ("items", "groups")),
+    Method("delta-wilson", "first order, widened where misses are few", CURVE, ("items", "groups")),
     Method("fisher-z", "Fisher's transformation of a correlation", WHOLE, EXACT),
 )
 TWO = _listed(
     Method("tango", "score interval of right or wrong", FLIPS),
-    Method("newcombe", "hybrid of two Wilson intervals", (*FLIPS, *SHARE)),
-    Method("miettinen-nurminen", "score interval of two shares of different items", SHARE),
-    Method("wald", "normal approximation", (*FLIPS, *SHARE)),
-    Method("bayes", "equal tails of the posterior", (*FLIPS, *SHARE)),
-    Method("t", "Student's t of differences", MEAN),
+    Method("newcombe", "hybrid of two Wilson intervals", FLIPS),
+    Method("wald", "normal approximation", FLIPS),
+    Method("bayes", "equal tails of the posterior", FLIPS),
+    Method("t", "Student's t of differences", MEAN, EVERY),
     Method("bounded-t", "t with an item at either end of what a difference can be", MEAN, ranged=True),
-    Method("bounded-welch", "Welch's t with an item at either end of the range", MEAN, ranged=True),
     Method("one-more-case", "one more case at either end, exact for few cases", MEAN, ranged=True),
-    Method("these-cases", "of these very cases, from their runs", MEAN, ranged=True),
-    Method("delta", "first order, with t over units", SMOOTH),
+    Method("delta", "first order, with t over units", SMOOTH, EVERY),
     Method("percentile", "percentiles of the bootstrap", (*MEAN, *SMOOTH, *WHOLE)),
     Method("bca", "bootstrap, corrected for bias and acceleration", (*MEAN, *SMOOTH, *WHOLE)),
     Method("delong", "DeLong's", AREA),
@@ -69,17 +69,34 @@ TESTS = _listed(
     Method("mcnemar-midp", "McNemar's, with half of the chance of the count itself", FLIPS),
     Method("mcnemar-exact", "McNemar's, exact", FLIPS),
     Method("mcnemar", "McNemar's, normal approximation", FLIPS),
-    Method("bootstrap", "the paired bootstrap: twice the difference seen", (*FLIPS, *SMOOTH)),
-    Method("randomization", "systems exchanged unit by unit", (*FLIPS, *SMOOTH, *WHOLE)),
-    Method("sign-flip", "signs of differences exchanged", (*FLIPS, *MEAN)),
-    Method("wilcoxon", "ranks of differences exchanged", MEAN),
+    Method("bootstrap", "the paired bootstrap: twice the difference seen", (*FLIPS, *SMOOTH), UNWEIGHTED),
+    Method("randomization", "systems exchanged unit by unit", (*FLIPS, *SMOOTH, *WHOLE), UNWEIGHTED),
+    Method("sign-flip", "signs of differences exchanged", (*FLIPS, *MEAN), UNWEIGHTED),
+    Method("wilcoxon", "ranks of differences exchanged", MEAN, UNWEIGHTED),
     Method("paired-t", "Student's t of differences", MEAN),
     Method("bounded-t", "t with an item at either end of what a difference can be", MEAN, ranged=True),
     Method("one-more-case", "one more case at either end, exact for few cases", MEAN, ranged=True),
     Method("within-item", "runs of each item exchanged: of these very items", MEAN),
-    Method("z", "two shares of different items", SHARE),
-    Method("welch-t", "Welch's t", (*MEAN, *SMOOTH)),
-    Method("bounded-welch", "Welch's t with an item at either end of the range", MEAN, ranged=True),
+    Method("delong", "DeLong's", AREA),
+    Method("delong-wilson", "DeLong's, widened where misses are few", AREA),
+)
+APART = _listed(  # two systems on different items: intervals
+    Method("newcombe", "hybrid of two Wilson intervals", SHARE, EXACT),
+    Method("miettinen-nurminen", "score interval of two shares", SHARE, EXACT),
+    Method("wald", "normal approximation", SHARE, EXACT),
+    Method("bayes", "equal tails of the posterior", SHARE, EXACT),
+    Method("t", "Welch's t", MEAN, EVERY),
+    Method("bounded-welch", "Welch's t with an item at either end of the range", MEAN, EXACT, ranged=True),
+    Method("delta", "first order, with t over units", (*SHARE, *SMOOTH), EVERY),
+    Method("percentile", "percentiles of the bootstrap", WHOLE),
+    Method("delong", "DeLong's", AREA),
+    Method("delong-wilson", "DeLong's, widened where misses are few", AREA),
+)
+TESTS_APART = _listed(
+    Method("z", "two shares that are one", SHARE, EXACT),
+    Method("welch-t", "Welch's t", (*MEAN, *SMOOTH, *SHARE), EVERY),
+    Method("bounded-welch", "Welch's t with an item at either end of the range", MEAN, EXACT, ranged=True),
+    Method("percentile", "percentiles of the bootstrap", WHOLE),
     Method("delong", "DeLong's", AREA),
     Method("delong-wilson", "DeLong's, widened where misses are few", AREA),
 )

@@ -13,7 +13,7 @@ from steelyard.base.arrays import FloatArray
 from steelyard.base.problem import SteelyardError
 from steelyard.base.words import many
 from steelyard.data.counts import Counts
-from steelyard.data.design import Design, design_of, whole_weights
+from steelyard.data.design import Design, design_of, expanded, whole_weights
 from steelyard.data.items import Classes, Items, View, cells, classes_of, view
 from steelyard.engines import area, posterior, posterior_table, resample, score, student
 from steelyard.engines.certainty import Certainty, Ends, Mapped, NoAnswer
@@ -105,7 +105,7 @@ def tried(items: Items) -> Items:
 
 def prepare(metric: Metric, items: Items, how: How, classes: Classes | None = None) -> Prepared:
     """The view of a metric on one run; of labels, equal rows are one row that is counted."""
-    items = whole_weights(items)
+    items = expanded(whole_weights(items))
     if classes is None and metric.needs_classes:
         classes = classes_of([items], how.labels, how.positive)
     seen, design = view(items, metric.reads, classes, how.absent), design_of(items)
@@ -184,6 +184,8 @@ def _answered(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answe
     blank = replace(blank, n=ready.items, design=ready.design.kind, notes=(notes := list[str]()))
     if metric.law == "whole":
         return _of_whole(metric, ready, how, blank)
+    if ready.design.kind == "groups" and metric.in_groups is not None and metric.law == "smooth":
+        metric = metric.in_groups
     try:
         rows = metric.adds(ready.view)
     except SteelyardError as refusal:
@@ -208,11 +210,10 @@ def _answered(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answe
 def certainty_of(metric: Metric, ready: Prepared, rows: Any, sums: Sums, how: How, notes: list[str]) -> Certainty:
     """The engine that answers for a metric of totals: its law and the facts of its rows decide, not its name."""
     law, ends = law_of(metric, rows, how, notes)
-    check(ONE, "interval", how.interval, law, "items" if score_counts(law, sums) else sums.kind, metric.name, ends is not None)
-    statistic = statistic_of(metric, ready.view.classes)
-    if (law == "share" and how.interval in ("", "wilson")) or (
-        how.interval in score.ONE_SHARE and law == "share" and score_counts(law, sums)
-    ):
+    check(ONE, "interval", how.interval, law_name(law, metric), kind_of(sums), metric.name, ends is not None)
+    statistic = statistic_of(metric, classes_in(metric, ready.view))
+    exact = law == "share" and score.exact_counts(sums)
+    if law == "share" and (how.interval in ("", "wilson") or (how.interval in score.ONE_SHARE and exact)):
         refuse_few(sums, Statistic(quotient, statistic.gradient), notes)
         return outwards(metric, score.share(sums, how.interval or "wilson", not how.interval))
     if how.interval in ("bayes", "hdi"):
@@ -221,9 +222,23 @@ def certainty_of(metric: Metric, ready: Prepared, rows: Any, sums: Sums, how: Ho
     return outwards(metric, _of_totals(law, ends, metric, ready, sums, statistic, how, notes))
 
 
-def score_counts(law: str, sums: Sums) -> bool:
-    """Whether a share is one 0 or 1 for every item, so that exact counts serve."""
-    return law == "share" and score.exact_counts(sums)
+def classes_in(metric: Metric, v: View) -> int:
+    """Of how many classes the columns of a metric are margins."""
+    return 1 if metric.one_class else v.classes
+
+
+def law_name(law: str, metric: Metric) -> str:
+    """The law as the names of methods know it: functions of a table of labels are told apart, and orders that have effects."""
+    if law == "smooth":
+        return "labels" if metric.of_labels else "smooth"
+    if law == "whole" and metric.of.effects:
+        return "area" if metric.of.both else "curve"
+    return law
+
+
+def kind_of(sums: Sums) -> str:
+    """The kind of units as the names of methods know it."""
+    return sums.kind if sums.stratum is None else "strata"
 
 
 def law_of(metric: Metric, rows: Any, how: How, notes: list[str]) -> tuple[str, Ends | None]:
@@ -252,7 +267,7 @@ def _of_totals(
         if law == "mean":
             method = "bounded-mean" if ends is not None else "t"
         elif kind != "items" or sums.stratum is not None:
-            method = "studentized" if metric.usual == "studentized" and kind != "weights" else "delta"
+            method = "studentized" if metric.usual == "studentized" and kind != "weights" and sums.stratum is None else "delta"
         else:
             method = metric.few[1] if sums.n <= metric.few[0] else metric.usual
     if method == "betting":
@@ -291,7 +306,7 @@ def _redrawn(metric: Metric, ready: Prepared, sums: Sums, statistic: Statistic, 
     except NoAnswer as why:
         if not metric.of_labels:
             raise
-        if small:
+        if small and "equal" not in str(why):
             raise NoAnswer(small) from None
         quick = replace(how, draws=min(how.draws, max(1_000, 10_000_000 // max(1, ready.view.classes**2))))
         found = believed(metric, ready, sums, replace(quick, interval="bayes"))
@@ -342,7 +357,7 @@ class Believed(Certainty):
     def bounds(self, q: float, sided: int = 1) -> Ends:
         if self.densest and sided == 2:
             return self.law.interval(1 - 2 * q, "hdi")
-        low, high = self.law.interval(1 - 2 * q)
+        low, high = float(self.law.ppf(q)), float(self.law.ppf(1 - q))
         return min(low, self.estimate), max(high, self.estimate)  # a perfect table lies on the end of its range
 
     def tails(self, margin: float, sided: int = 1) -> Ends:
@@ -372,6 +387,18 @@ def posterior_of(metric: Metric, ready: Prepared, how: How) -> posterior.Posteri
     return posterior_table.drawn(v.truth, v.prediction, count, k, metric.value, **facts, **bounds)  # type: ignore[arg-type]
 
 
+def probability_at_least(metric: Any, data: Items | Counts, least: float, how: How | None = None) -> float:
+    """The posterior probability that a metric is at least so much.
+
+    >>> round(probability_at_least("accuracy", Counts.of(85, 100), 0.8), 3)
+    0.897
+    """
+    how, items = how or How(), data.items if isinstance(data, Counts) else data
+    asked, items = readable(find(metric, how.absent), items)
+    classes = classes_of([items], how.labels, how.positive) if asked.needs_classes and "score" not in asked.reads else None
+    return float(posterior_of(asked, prepare(asked, items, how, classes), how).sf(least))
+
+
 def believed(metric: Metric, ready: Prepared, sums: Sums, how: How) -> Certainty:
     """The posterior as an answer."""
     law = posterior_of(metric, ready, how)
@@ -383,8 +410,31 @@ def believed(metric: Metric, ready: Prepared, sums: Sums, how: How) -> Certainty
 # ---- metrics of all items at once -----------------------------------------------------------------------------------------------------
 
 
+def numbers_in(column: Any) -> Any:
+    """A column as numbers that sort as its values do."""
+    return column if column.dtype.kind in "iufb" else np.unique(column.astype(str), return_inverse=True)[1]
+
+
+def value_order(v: View) -> Any:
+    """The order of rows by what is in them, which no file decides."""
+    return np.lexsort([numbers_in(column) for column in v.columns.values()])
+
+
+def reordered(v: View, order: Any) -> View:
+    """The same rows in another order."""
+    count = None if v.count is None else v.count[order]
+    return replace(v, columns={role: values[order] for role, values in v.columns.items()}, count=count)
+
+
+def in_value_order(ready: Prepared) -> View:
+    """The view in the order of its values; of groups and repeats as it is, since whole units are drawn."""
+    if ready.design.unit is not None:
+        return ready.view
+    return reordered(ready.view, value_order(ready.view))
+
+
 def _of_whole(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answer:
-    whole, v, design = metric.of, ready.view, ready.design
+    whole, v, design = metric.of, in_value_order(ready), ready.design
     if design.weight is not None or design.stratum is not None:
         raise SteelyardError(f"{metric.name} takes no weights.", hint="leave out the weights, or ask for another metric")
     if v.count is not None and (v.count > 1).any():
@@ -394,14 +444,14 @@ def _of_whole(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answe
     value = float(whole.number(v, None)[0])
     if not math.isfinite(value):
         return replace(blank, why=f"{metric.name} is undefined: {metric.undefined}")
-    law = "area" if whole.effects else "whole"
+    law = law_name("whole", metric)
     method = how.interval or ("" if whole.effects else "fisher-z" if whole.fisher and design.kind == "items" else "percentile")
     redraws = how.interval in ("percentile", "bca") or (law == "whole" and method != "fisher-z")
     check(ONE, "interval", how.interval, "whole" if redraws else law, design.kind, metric.name)
     group = design.unit
     try:
         if redraws:
-            draws = min(how.draws, whole.draws) if not how.interval else how.draws
+            draws = whole.draws if how.draws == resample.DRAWS else how.draws
             unit = None if group is None else np.unique(group, return_inverse=True)[1].ravel()
             if unit is not None and design.group is not None:
                 refuse_few(

@@ -45,7 +45,11 @@ class Redrawn(Certainty):
             assert self.error is not None
             return self.estimate - float(high) * self.error, self.estimate - float(low) * self.error
         z = float(ndtri(q))
-        return self._at(z), self._at(-z)
+        low, high = self._at(z), self._at(-z)
+        if low == high:  # never without width: the next values on either side
+            left, right = (int(np.searchsorted(self.values, low, side)) for side in ("left", "right"))
+            low, high = float(self.values[max(0, left - 1)]), float(self.values[min(right, len(self.values) - 1)])
+        return low, high
 
     def _at(self, z: float) -> float:
         shifted = self.bias + z
@@ -54,13 +58,26 @@ class Redrawn(Certainty):
         return float(np.quantile(self.values, share))
 
     def tails(self, margin: float, sided: int = 1) -> Ends:
-        """By the share of samples beyond the margin, as many-valued as the draws are."""
+        """The q at which an end is the margin: the ends turned round."""
         if self.method == "studentized":
-            return super().tails(margin, sided)
-        below = np.searchsorted(self.values, margin, "left") / len(self.values)
-        upto = np.searchsorted(self.values, margin, "right") / len(self.values)
+            assert self.error is not None
+            t, n = (self.estimate - margin) / self.error, len(self.values)
+            return int(np.searchsorted(self.values, t, "right")) / n, 1 - int(np.searchsorted(self.values, t, "left")) / n
+        below, upto = self._shares(margin)
         least = 1 / (len(self.values) + 1)
-        return max(least, self._level(1 - below)), max(least, self._level(upto))
+        return max(least, 1 - self._level(below)), max(least, self._level(upto))
+
+    def _shares(self, margin: float) -> Ends:
+        """The shares of which the margin is the quantile, the smallest and the largest."""
+        left, right = (int(np.searchsorted(self.values, margin, side)) for side in ("left", "right"))
+        last = len(self.values) - 1
+        if left < right:
+            return left / last, (right - 1) / last
+        if not 0 < left <= last:
+            return (0.0, 0.0) if left == 0 else (1.0, 1.0)
+        under, over = self.values[left - 1], self.values[left]
+        share = (left - 1 + float((margin - under) / (over - under))) / last
+        return share, share
 
     def _level(self, share: float) -> float:
         """The q at which BCa's end is this share of the samples."""
@@ -92,10 +109,16 @@ def in_order(sums: Sums) -> Sums:
     """Equal rows merged, in an order that does not depend on that of the file."""
     if sums.ordered or isinstance(sums.rows, Sparse):
         return sums
-    order = np.lexsort(sums.rows.T[::-1])
-    rows, count = sums.rows[order], sums.count[order]
-    starts = np.flatnonzero(np.concatenate([[True], np.any(rows[1:] != rows[:-1], axis=1)]))
-    return replace(sums, rows=rows[starts], count=np.add.reduceat(count, starts), sizes=None, squares=None)
+    columns = [column for column in sums.rows.T if column[0] != column[-1] or np.ptp(column) > 0]
+    order = np.argsort(columns[0]) if len(columns) == 1 else np.lexsort(columns[::-1]) if columns else np.arange(len(sums.rows))
+    new = np.zeros(len(order), bool)
+    new[0] = True
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    starts, count = np.flatnonzero(new), sums.count[order]
+    merged = count if len(starts) == len(order) else np.add.reduceat(count, starts)
+    return replace(sums, rows=sums.rows[order[starts]], count=merged, sizes=None, squares=None)
 
 
 def bucketed(sums: Sums, rng: np.random.Generator) -> Sums:

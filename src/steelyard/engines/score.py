@@ -116,11 +116,9 @@ class Share(Certainty):
     default: bool = True
 
     def named(self, side: str = "two") -> str:
-        return "clopper-pearson" if self.default and side != "two" and math.isinf(self.df) else self.method
+        return "clopper-pearson" if self.default and side != "two" else self.method
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
-        if math.isfinite(self.df):
-            return wilson(self.k, self.n, q, float(stdtrit(self.df, 1 - q)))
         name = self.named("two" if sided == 2 else "lower")
         if name not in FLAT or self.k not in (0, self.n):
             return ONE_SHARE[name](self.k, self.n, q)
@@ -130,7 +128,7 @@ class Share(Certainty):
         return (max(low, beside[0]), high) if self.k else (low, min(high, beside[1]))
 
 
-def share(sums: Sums, method: str = "wilson", default: bool = True) -> Share:
+def share(sums: Sums, method: str = "wilson", default: bool = True) -> Certainty:
     """The share that the totals are, of columns (trials, hits), under any design."""
     trials, hits = np.asarray(sums.rows).T
     n, k = (float(x) for x in sums.totals)
@@ -140,37 +138,87 @@ def share(sums: Sums, method: str = "wilson", default: bool = True) -> Share:
     return grouped_share(sums, trials, hits)
 
 
-def grouped_share(sums: Sums, trials: FloatArray, hits: FloatArray) -> Share:
-    """Wilson at the n that the units are worth, with t for their number.
+@dataclass(frozen=True, kw_only=True)
+class GroupedShare(Certainty):
+    """Wilson at the n that units are worth, with t for their number. fewer: what it would be with fewer mistakes, or with fewer right
+    answers: no bound is beyond theirs, since one more mistake never raises one."""
 
-    Near 0 and 1 a few mistakes show little of how alike the items of a unit are, so a unit without mistakes counts for a part.
-    """
+    k: float
+    n: float
+    low: float = 0.0
+    high: float = 1.0
+    fewer: tuple[tuple[float, float, float], ...] = ()
+    worse: tuple[tuple[float, float, float], ...] = ()
+
+    def bounds(self, q: float, sided: int = 1) -> Ends:
+        low, high = _with_t(self.k, self.n, self.df, q)
+        lows = [_with_t(*each, q)[0] for each in self.fewer]
+        highs = [_with_t(*each, q)[1] for each in self.worse]
+        return min([low, *lows]), max([high, *highs])
+
+
+def _with_t(k: float, n: float, df: float, q: float) -> Ends:
+    return wilson(k, n, q, -float(stdtrit(df, q)))
+
+
+def grouped_share(sums: Sums, trials: FloatArray, hits: FloatArray) -> Certainty:
+    """Wilson at the n that the units are worth, with t for their number."""
     used = trials > 0
     count, trials, hits = sums.count[used], trials[used], hits[used]
-    total, g = float(count @ trials), int(count.sum())
-    p = float(count @ hits) / total
+    m, right = np.repeat(trials, count), np.repeat(hits, count)
+    total, p = float(m.sum()), float(right.sum() / m.sum())
     if sums.kind == "groups" and (why := too_few(trials)):
         raise NoAnswer(f"{why} with an item that counts for it")
     if sums.stratum is not None:
         variance, df = in_strata(influence(sums, np.array([-p / total, 1 / total])), sums.count, sums.stratum)
         n = p * (1 - p) / variance if variance > 0 and 0 < p < 1 else total
-        return Share(estimate=p, method="wilson", k=p * n, n=n, df=1e9, error=math.sqrt(variance) or None)
-    answers = (
-        worth_of(np.repeat(trials, count)) if sums.sizes is None or sums.kind == "weights" else sums.answers * total / sums.sizes.sum()
-    )
+        return GroupedShare(estimate=p, method="wilson", k=p * n, n=n, df=1e9, error=math.sqrt(variance) or None)
+    answers = worth_of(m) if sums.sizes is None or sums.kind == "weights" else sums.answers * total / sums.sizes.sum()
     answers = max(1.0, answers)
+    k, n, df, error = _worth(m, right, answers)
+    alone = sums.kind != "weights"
+    fewer = tuple(_worth(m, x, answers)[:3] for x in _with_fewer(m, m - right)) if alone else ()
+    worse = tuple((each[1] - each[0], *each[1:]) for each in (_worth(m, x, answers)[:3] for x in _with_fewer(m, right))) if alone else ()
+    p = round(p) if p <= 1e-12 or p >= 1 - 1e-12 else p
+    return GroupedShare(estimate=float(p), method="wilson", k=k, n=n, df=df, error=error, fewer=fewer, worse=worse)
+
+
+def _worth(m: FloatArray, right: FloatArray, answers: float) -> tuple[float, float, float, float | None]:
+    """The share's k and n at what the units are worth, its degrees of freedom, and its standard error.
+
+    Near 0 and 1 a few mistakes show little of how alike the items of a unit are, so a unit without mistakes counts for a part.
+    """
+    g, total = len(m), float(m.sum())
+    p = float(right.sum()) / total
     if p <= 1e-12 or p >= 1 - 1e-12:  # sums of fractional weights miss 0 and 1 by a last bit
-        p, worth = float(round(p)), min(float(g), answers)
-        return Share(estimate=p, method="wilson", k=p * worth, n=worth, df=max(1, g - 1))
+        worth = min(float(g), answers)
+        return round(p) * worth, worth, max(1, g - 1), None
     if g < 2:
-        return Share(estimate=p, method="wilson", k=p, n=1.0, df=1)
+        return p, 1.0, 1.0, None
     binomial = p * (1 - p) / answers
-    m, right = np.repeat(trials, count), np.repeat(hits, count)
     variance, df = over_groups((right - p * m) / total, m, binomial, answers)
     seen = max(1.0, variance / binomial)
     telling = min(worth_of(right), worth_of(m - right)) - 1
     worth = answers / ((telling * seen + ONE_GROUP * max(seen, answers / g)) / (telling + ONE_GROUP))
-    return Share(estimate=p, method="wilson", k=p * worth, n=worth, df=df, error=math.sqrt(variance) or None)
+    return p * worth, worth, df, math.sqrt(variance) or None
+
+
+def _with_fewer(m: FloatArray, mistakes: FloatArray) -> list[FloatArray]:
+    """The right answers of each unit if there were fewer mistakes: one alone, then those of the units that have most of them."""
+    there = np.flatnonzero(mistakes > 1e-12)
+    if not len(there):
+        return []
+    order = there[np.argsort(-mistakes[there] / m[there], kind="stable")]
+    out = []
+    for unit in {int(order[0]), int(there[np.argmax(m[there])]), int(there[np.argmin(m[there])])}:
+        one = m.astype(float)
+        one[unit] -= min(1.0, mistakes[unit])
+        out.append(one)
+    for some in sorted({*range(1, min(len(order), 12)), *(2**i for i in range(4, 12) if 2**i < len(order))}):
+        fewer = m.astype(float)
+        fewer[order[:some]] -= mistakes[order[:some]]
+        out.append(fewer)
+    return out
 
 
 # ---- right or wrong on the same items ---------------------------------------------------------------------------------------------
@@ -289,9 +337,8 @@ class PairedShares(Certainty):
     def bounds(self, q: float, sided: int = 1) -> Ends:
         n, one, two = self.both + self.gained + self.lost + self.neither, self.both + self.gained, self.both + self.lost
         d = (self.gained - self.lost) / n
-        if self.method == "wald":
-            reach = -float(ndtri(q)) * math.sqrt(max(0.0, (self.gained + self.lost) / n - d * d) / n)
-            return d - reach, d + reach
+        if self.method == "wald" and self.error:  # without any width, Newcombe's
+            return d + float(ndtri(q)) * self.error, d - float(ndtri(q)) * self.error
         product, cross = one * (n - one) * two * (n - two), self.both * self.neither - self.gained * self.lost
         phi = 0.0 if product == 0 else (max(cross - n / 2, 0) if cross > 0 else cross) / math.sqrt(product)
         return hybrid(one / n, wilson(one, n, q), two / n, wilson(two, n, q), phi)
@@ -357,11 +404,10 @@ class TwoShares(Certainty):
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
         p1, p2, z = self.k1 / self.n1, self.k2 / self.n2, -float(ndtri(q))
-        if self.method == "newcombe":
+        if self.method == "wald" and self.error:
+            return p1 - p2 - z * self.error, p1 - p2 + z * self.error
+        if self.method != "miettinen-nurminen":
             return hybrid(p1, wilson(self.k1, self.n1, q), p2, wilson(self.k2, self.n2, q))
-        if self.method == "wald":
-            reach = z * math.sqrt(p1 * (1 - p1) / self.n1 + p2 * (1 - p2) / self.n2)
-            return p1 - p2 - reach, p1 - p2 + reach
         return falling_root(lambda d: self.score(d) - z), falling_root(lambda d: self.score(d) + z)
 
     def score(self, d: float) -> float:

@@ -49,10 +49,10 @@ class Student(Certainty):
 
     def _chance(self, away: float, unseen: float) -> float:
         error = math.sqrt(self.scale**2 + unseen)
-        return float(stdtr(self.df, away / error)) if error > 0 else float(away <= 0)
+        return float(stdtr(self.df, away / error)) if error > 0 else 0.5 + 0.5 * float(np.sign(away))
 
     def bounds(self, q: float, sided: int = 1) -> Ends:
-        t = float(stdtrit(self.df, 1 - q))
+        t = -float(stdtrit(self.df, q))
         low, high = self.centre - t * self.scale, self.centre + t * self.scale
         if self.below and low <= 0:
             low = self.centre - t * math.sqrt(self.scale**2 + self.below)
@@ -102,7 +102,7 @@ def careful(
     estimate: float, variance: float, df: float, rare: tuple[float, float], method: str, *, low: float = -math.inf, high: float = math.inf
 ) -> Student:
     """t with unseen units at the ends that do not exclude 0."""
-    if not variance > 0 and not min(rare) > 0:
+    if not variance > 0 and (estimate != 0 or not min(rare) > 0):
         raise NoAnswer("the units do not vary")
     error = math.sqrt(variance)
     return Student(
@@ -143,7 +143,7 @@ class BoundedMean(Certainty):
         weight = (math.sqrt(z * z - 4 * math.log(q)) - z) ** 2 / 4 / (1 + self.squares / away / (FADES * away))
         total = self.n + weight
         around = (self.squares + away * away * self.n * weight / total) / total / (total - 1)
-        return max(end, mean - away * weight / total - float(stdtrit(total - 1, 1 - q)) * math.sqrt(around))
+        return max(end, mean - away * weight / total + float(stdtrit(total - 1, q)) * math.sqrt(around))
 
 
 def bounded_mean(mean: float, n: float, squares: float, ends: Ends, error: float | None = None) -> BoundedMean:

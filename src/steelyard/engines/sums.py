@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from steelyard.base.arrays import FloatArray, IntArray
-from steelyard.data.design import Design
-from steelyard.data.rows import Rows, Sparse, beside, entries, size_of, sum_by, weigh
+from steelyard.data.design import Design, without_gaps
+from steelyard.data.rows import DENSE, Rows, Sparse, beside, dense, entries, size_of, sum_by, weigh
 from steelyard.engines.certainty import NoAnswer
 from steelyard.metrics.metric import Array, Metric, quotient
 
@@ -100,36 +100,37 @@ class Sums:
     @property
     def dense(self) -> FloatArray:
         """The rows as a table."""
-        if not isinstance(self.rows, Sparse):
-            return self.rows
-        out = np.zeros(self.rows.shape)
-        out[self.rows.row, self.rows.column] = self.rows.value
-        return out
+        return dense(self.rows)
 
 
 def add_up(rows: Rows, design: Design, count: IntArray | None = None, ordered: bool = False) -> Sums:
-    """The sums of every unit of a design; `count` says how many items a row stands for."""
+    """The sums of every unit of a design; `count` says how many items a row stands for, where nothing holds rows together."""
     n = len(rows)
-    often = np.ones(n, np.int64) if count is None else count
+    ones = np.ones(n, np.int64)
+    if design.unit is None and rows.shape[1] <= DENSE:
+        rows = dense(rows)
     if design.kind == "items":
+        often = ones if count is None else count
         return Sums(rows, often, answers=float(often.sum()), stratum=design.stratum, ordered=ordered)
-    weight = design.shares(n) * (1 if count is None else count)
-    weighed = weigh(rows, weight)
+    weight = design.shares(n)
+    even = design.weight is None and design.item is None
+    weighed = rows if even else weigh(rows, weight)
 
     def squares(g: FloatArray) -> float:
         each = weighed @ g
-        return float(each @ (each / often))
+        return float(each @ each)
 
     if design.unit is None:
-        return Sums(weighed, np.ones(n, np.int64), "weights", float(n), weight, squares, design.stratum)
-    codes, unit = np.unique(design.unit, return_inverse=True)
-    sizes = np.bincount(unit, weight, len(codes))
+        return Sums(weighed, ones, "weights", float(n), weight, squares, design.stratum)
+    unit = without_gaps(design.unit)
+    units = int(unit.max()) + 1
+    sizes = np.bincount(unit, weight, units)
     stratum = None
     if design.stratum is not None:
-        stratum = np.zeros(len(codes), np.int64)
+        stratum = np.zeros(units, np.int64)
         stratum[unit] = design.stratum
-    ones = np.ones(len(codes), np.int64)
-    return Sums(sum_by(weighed, unit, len(codes)), ones, design.kind, float(often.sum()), sizes, squares, stratum)
+    each = np.ones(units, np.int64)
+    return Sums(sum_by(weighed, unit, units), each, design.kind, float(n), sizes, squares, stratum)
 
 
 def by_denominator(sums: Sums, metric: Metric) -> Sums:
@@ -137,6 +138,8 @@ def by_denominator(sums: Sums, metric: Metric) -> Sums:
     if sums.sizes is None or metric.value is not quotient or isinstance(sums.rows, Sparse):
         return sums
     below = sums.rows[:, ::2]
+    if not (below.sum(0) > 0).all():
+        return sums
     return replace(sums, sizes=(below / below.sum(0)).mean(1) * sums.sizes.sum())
 
 
@@ -175,7 +178,17 @@ def spread(sums: Sums, statistic: Statistic) -> Spread:
             few = min(1.0, max(0.0, (ENOUGH - min(worth_of(sums.sizes), reach.worth)) / (ENOUGH / 2)))
             variance += few * reach.most**2
         return Spread(variance, min(own, found.df))
-    return over_groups(u, sums.sizes, squares, sums.answers)
+    plain = over_groups(u, sums.sizes, squares, sums.answers)
+    # items that weigh differently are independent: each adds its squared weight to the variance, and to its degrees
+    return plain if sums.kind != "weights" else Spread(plain.variance, degrees(sums.sizes**2))
+
+
+def degrees(m: FloatArray) -> float:
+    """Bell and McCaffrey's degrees of freedom of units that add so much to the variance."""
+    m = m[m > 0]
+    h = m / float(m.sum())
+    q = m * h / (1 - h)
+    return float(m.sum()) ** 2 / (float(m @ m) + float(q.sum()) ** 2 - float(q @ q))
 
 
 def influence(sums: Sums, g: FloatArray) -> FloatArray:
@@ -232,8 +245,7 @@ def over_groups(u: FloatArray, m: FloatArray, squares: float | None, answers: fl
         scaled = m * (answers / total)
         if (rho := alike(u[used], scaled, squares)) is not None:
             variance = max(variance, squares * (1 + (float(scaled @ scaled) / float(scaled.sum()) - 1) * rho))
-    q = m * h / (1 - h)
-    return Spread(variance, total**2 / (float(m @ m) + float(q.sum()) ** 2 - float(q @ q)))
+    return Spread(variance, degrees(m))
 
 
 # ---- groups of a metric that is put together from classes -------------------------------------------------------------------------

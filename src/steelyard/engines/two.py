@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,22 @@ from steelyard.data.rows import Rows, Sparse, beside, size_of, sum_by, weigh
 from steelyard.engines import area, exchange, few_cases, posterior, resample, score, student
 from steelyard.engines.certainty import Certainty, Ends, NoAnswer, joined
 from steelyard.engines.few_cases import one_more_case, these_cases
-from steelyard.engines.methods import TESTS, TWO, check
-from steelyard.engines.one import Answer, Believed, How, positive_of, prepare, readable, repeated
+from steelyard.engines.methods import APART, TESTS, TESTS_APART, TWO, check
+from steelyard.engines.one import (
+    Answer,
+    Believed,
+    How,
+    classes_in,
+    kind_of,
+    law_name,
+    numbers_in,
+    positive_of,
+    prepare,
+    readable,
+    reordered,
+    repeated,
+    value_order,
+)
 from steelyard.engines.score import zero_or_one
 from steelyard.engines.sums import (
     LAST_BITS,
@@ -46,16 +60,27 @@ FEW_OF_A_CLASS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Answer):
-    """The candidate's number minus the baseline's. these: the same about these very items, where there are several runs.
+    """The candidate's number minus the baseline's. ask_these, ask_next: where there are several runs, the same about these very items,
+    and what to buy next.
 
     flips: both right, the baseline alone, the candidate alone, neither, where every item is right or wrong once.
     """
 
     baseline: float | None = None
     candidate: float | None = None
-    these: Certainty | None = None
+    ask_these: Callable[[], Certainty] | None = None
     flips: tuple[int, int, int, int] | None = None
-    advice: few_cases.Components | None = None
+    ask_next: Callable[[], few_cases.Components] | None = None
+
+    @cached_property
+    def these(self) -> Certainty | None:
+        """The answer about these very items, worked out when it is asked for; None with one run a side."""
+        return None if self.ask_these is None else self.ask_these()
+
+    @property
+    def advice(self) -> few_cases.Components | None:
+        """What the difference varies by: cases or runs."""
+        return None if self.ask_next is None else self.ask_next()
 
     @property
     def p_value(self) -> float | None:
@@ -120,6 +145,20 @@ def compare_pair(metric: Metric, pair: Pair, how: How) -> list[Difference]:
     return _each(metric, [pair.one, pair.two], how, lambda m, h, c: _paired(m, pair, h, c))
 
 
+def item_numbers(metric: Metric, pair: Pair, classes: Classes | None = None) -> tuple[FloatArray, FloatArray] | None:
+    """The number of every item in either system, the mean of its runs; None where items have none."""
+    if metric.law == "whole" or metric.value is not quotient or metric.outwards is not itself or metric.law == "smooth":
+        return None
+    out = []
+    for items, place in zip((pair.one, pair.two), pair.places, strict=True):
+        own, items = readable(metric, items) if "tries" not in metric.reads else (metric, items)
+        rows = np.asarray(own.adds(view(items, own.reads, classes)))
+        if not (rows[:, 0] == 1).all():
+            return None
+        out.append(np.bincount(place, rows[:, 1], pair.items) / np.bincount(place, minlength=pair.items))
+    return out[0], out[1]
+
+
 def _each(metric: Metric, sides: list[Items], how: How, ask: Callable[[Metric, How, Classes | None], Difference]) -> list[Difference]:
     classes = None
     if metric.needs_classes and not (metric.scored and all("score" in side for side in sides)):
@@ -142,6 +181,8 @@ def _paired(metric: Metric, pair: Pair, how: How, classes: Classes | None) -> Di
         runs.append(items)
     label = None if classes is None or not metric.one_class else classes.positive
     kind = "groups" if pair.design.group is not None else "items" if pair.design.weight is None else "weights"
+    if kind == "groups" and metric.in_groups is not None:
+        metric = metric.in_groups
     blank = Difference(metric=metric, estimate=None, n=pair.items, notes=list(pair.notes), label=label, design=kind)
     if pair.count is not None:
         blank = replace(blank, n=int(pair.count.sum()))
@@ -231,18 +272,17 @@ def _means(sides: Sides, how: How, found: Difference) -> Difference:
     sums = sides.of(np.stack([np.ones(len(d)), d], 1))
     found = replace(found, estimate=float(quotient(sums.totals)))
     means = Means(sides, sums, d, count, ends, right_or_wrong, seen, how)
-    check(TWO, "interval", how.interval, "mean", sums.kind, metric.name, ends is not None)
-    check(TESTS, "test", how.test, "mean", sums.kind, metric.name, ends is not None)
-    these = advice = None
+    check(TWO, "interval", how.interval, "mean", kind_of(sums), metric.name, ends is not None)
+    check(TESTS, "test", how.test, "mean", kind_of(sums), metric.name, ends is not None)
     if sides.runs is not None:
+        (place_a, score_a), (place_b, score_b) = sides.runs
         low, high = ends or seen
+        runs = partial(runs_of, place_a, score_a, place_b, score_b)
         if high > low and design.weight is None:
-            (place_a, score_a), (place_b, score_b) = sides.runs
-            these = these_cases(place_a, score_a, place_b, score_b, low, high, draws=how.draws, seed=how.seed)
-            advice = few_cases.buy_next(runs_of(place_a, score_a, place_b, score_b), low, high)
-    found = replace(found, these=these, advice=advice)
-    if how.claim == "these" and these is not None:
-        return replace(found, certainty=these)
+            about = partial(these_cases, place_a, score_a, place_b, score_b, low, high, draws=how.draws, seed=how.seed)
+            found = replace(found, ask_these=about, ask_next=lambda: few_cases.buy_next(runs(), low, high))
+        if how.claim == "these" and found.these is not None:
+            return replace(found, certainty=found.these)
     return replace(found, certainty=_of_means(means, found.notes))
 
 
@@ -342,11 +382,11 @@ def _tested(name: str, m: Means, statistic: Statistic) -> Certainty:
     """A test of a mean of differences."""
     rows, groups = np.asarray(m.sums.rows), m.sums.kind == "groups"
     if name in ("sign-flip", "wilcoxon"):
-        d, many, sizes = (rows[:, 1], m.sums.count, rows[:, 0]) if groups else (m.d, m.count, None)
+        d, many = (rows[:, 1], m.sums.count) if groups else (m.d, m.count)
         if name == "wilcoxon":
-            d, sizes = exchange.signed_rank(np.repeat(d, many)), None
+            d = exchange.signed_rank(np.repeat(d, many))
             many = np.ones(len(d), np.int64)
-        return exchange.SignFlip(estimate=m.mean, test=name, d=d, many=many, sizes=sizes, draws=m.how.draws, seed=m.how.seed)
+        return exchange.sign_flips(name, m.mean, d, many, m.how.draws, m.how.seed)
     if name == "paired-t" and groups:  # over the means of parts, each as it is
         part = rows[:, 1] / rows[:, 0]
         return student.student(float(part.mean()), float(part.var(ddof=1)) / len(part), len(part) - 1, "t", test=name)
@@ -360,12 +400,12 @@ def _tested(name: str, m: Means, statistic: Statistic) -> Certainty:
 def _smooth(sides: Sides, sums: list[Sums], how: How, notes: list[str]) -> Certainty:
     """Any function of totals: first order beside the exchange of the systems."""
     metric = sides.metric
-    one = outer(statistic_of(metric, sides.views[0].classes), metric)
+    one = outer(statistic_of(metric, classes_in(metric, sides.views[0])), metric)
     both = sides.of(beside(*sides.rows))
     statistic = difference_of(one, sides.rows[0].shape[1], how.scale)
     estimate = float(statistic.value(both.totals))
-    check(TWO, "interval", how.interval, "smooth", both.kind, metric.name)
-    check(TESTS, "test", how.test, "smooth", both.kind, metric.name)
+    check(TWO, "interval", how.interval, law_name("smooth", metric), kind_of(both), metric.name)
+    check(TESTS, "test", how.test, law_name("smooth", metric), kind_of(both), metric.name)
     refuse_few(both, statistic, notes)
     width = metric.width
     if how.interval in ("percentile", "bca"):
@@ -402,23 +442,24 @@ def outer(statistic: Statistic, metric: Metric) -> Statistic:
 
 
 def _rare(sides: Sides, both: Sums, one: Statistic) -> tuple[float, float]:
-    """What the ends count in where few units differ: a unit may differ by as much as those of the baseline do among themselves, or all
+    """What the ends count in where few units differ: a unit may differ by as much as those of either system do among themselves, or all
     of the metric's range; and where what is above the line is a part of what is below, all of an item may fail."""
     a, b = (sides.of(rows) for rows in sides.rows)
     n = len(a.count) if both.kind == "groups" else a.n
     with np.errstate(all="ignore"):
-        g = one.gradient(a.totals)
+        g = (one.gradient(a.totals) + one.gradient(b.totals)) / 2
     if not np.isfinite(g).all():
         return 0.0, 0.0
     here, there = a.rows @ g, b.rows @ g
     changes = n * np.where(np.abs(there - here) <= LAST_BITS * (size_of(a.rows, g) + size_of(b.rows, g)), 0.0, there - here)
-    reach = float(np.ptp(n * here))
+    reach = max(float(np.ptp(n * here)), float(np.ptp(n * there)))
     width = sides.metric.width
     reach = max(reach, width) if math.isfinite(width) else reach
     if sides.metric.value is quotient and sides.metric.law == "smooth" and not math.isfinite(width) and not isinstance(a.rows, Sparse):
-        below, above = a.rows.T
-        if above.min() >= 0 and (above <= below).all():
-            reach = max(reach, math.sqrt(float(a.count @ below**2) / n) / (float(a.count @ below) / n))
+        for side in (a, b):
+            below, above = np.asarray(side.rows).T
+            if above.min() >= 0 and (above <= below).all():
+                reach = max(reach, math.sqrt(float(side.count @ below**2) / n) / (float(side.count @ below) / n))
     units = float(n) if both.sizes is None or both.kind == "repeats" else worth_of(both.sizes)
     return student.unseen(changes, a.count, reach, units)
 
@@ -426,21 +467,37 @@ def _rare(sides: Sides, both: Sums, one: Statistic) -> tuple[float, float]:
 def _whole(metric: Metric, views: tuple[View, View], pair: Pair, how: How, blank: Difference) -> Difference:
     """A metric of all items at once, of two systems on the same items."""
     whole = metric.of
-    if pair.design.weight is not None or not pair.plain:
-        raise SteelyardError(f"{metric.name} takes neither weights nor repeats.", hint="average the repeats first")
+    if pair.design.weight is not None or pair.design.stratum is not None or not pair.plain:
+        raise SteelyardError(f"{metric.name} takes neither weights nor strata nor repeats.", hint="average the repeats first")
     if pair.count is not None:
         views = (repeated(views[0]), repeated(views[1]))
     values = [float(whole.number(v, None)[0]) for v in views]
     if not all(map(math.isfinite, values)):
         return replace(blank, why=f"{metric.name} is undefined: {metric.undefined}")
+    if pair.design.group is None:
+        order = pair_order(views, whole.exchanges, values[1] - values[0])
+        views = (reordered(views[0], order), reordered(views[1], order))
     found, group = replace(blank, baseline=values[0], candidate=values[1], estimate=values[1] - values[0]), pair.design.group
     try:
         if whole.effects and whole.both and how.interval not in ("percentile", "bca"):
-            check(TWO, "interval", how.interval, "area", blank.design, metric.name)
-            return replace(found, certainty=area.area_pair(views, whole, group, how.interval or how.test))
+            check(TWO, "interval", how.interval, law_name("whole", metric), blank.design, metric.name)
+            check(TESTS, "test", how.test, law_name("whole", metric), blank.design, metric.name)
+            pair_ = area.area_pair(views, whole, group, how.interval or how.test)
+            pair_.bounds(0.025, 2)
+            return replace(found, certainty=pair_)
+        check(TWO, "interval", how.interval, "whole", blank.design, metric.name)
+        check(TESTS, "test", how.test, "whole", blank.design, metric.name)
         return replace(found, certainty=_exchanged(metric, views, group, how, found.notes))
     except NoAnswer as why:
         return replace(found, why=str(why))
+
+
+def pair_order(views: tuple[View, View], name: str, direction: float) -> Any:
+    """The order of rows by what is in them, the same when the systems are exchanged."""
+    both = numbers_in(np.concatenate([v.columns[name] for v in views]))
+    a, b = np.split(both.astype(float), 2)
+    rest = [numbers_in(column) for role, column in views[0].columns.items() if role != name]
+    return np.lexsort([(b - a) * np.sign(direction), np.abs(b - a), a + b, *rest])
 
 
 def _exchanged(metric: Metric, views: tuple[View, View], group: IntArray | None, how: How, notes: list[str]) -> Certainty:
@@ -463,9 +520,9 @@ def _exchanged(metric: Metric, views: tuple[View, View], group: IntArray | None,
         return np.asarray(whole.number(two, weight) - whole.number(one, weight))
 
     width = metric.width
-    around = resample.bootstrap_whole(
-        values, group, one.n, how.interval or "percentile", draws=min(how.draws, whole.draws), seed=how.seed, notes=notes
-    )
+    drawn = whole.draws if how.draws == resample.DRAWS else how.draws
+    method = how.interval or "percentile"
+    around = resample.bootstrap_whole(values, group, one.n, method, draws=drawn, seed=how.seed, notes=notes)
     of_test = exchange.swap_columns(gap, group, one.n, draws=draws, seed=how.seed)
     return joined(of_test, replace(around, low=-width, high=width))
 
@@ -481,8 +538,8 @@ def _unpaired(metric: Metric, one: Items, two: Items, how: How, classes: Classes
     label = None if classes is None or not metric.one_class else classes.positive
     kinds = [design_of(items).kind for _, items in sides]
     kind = next((k for k in ("groups", "weights", "repeats") if k in kinds), "items")
-    blank = Difference(metric=metric, estimate=None, n=one.total + two.total, notes=notes, label=label, design=kind)
     ready = [prepare(metric, items, how, classes) for _, items in sides]
+    blank = Difference(metric=metric, estimate=None, n=sum(r.items for r in ready), notes=notes, label=label, design=kind)
     if metric.law == "whole":
         return _whole_apart(metric, ready, how, blank)
     sums = [by_denominator(add_up(metric.adds(r.view), r.design, r.view.count, r.counted), metric) for r in ready]
@@ -492,30 +549,35 @@ def _unpaired(metric: Metric, one: Items, two: Items, how: How, classes: Classes
         return replace(blank, why=f"{metric.name} is undefined in one of the runs: {metric.undefined}")
     found = replace(blank, baseline=values[0], candidate=values[1], estimate=values[1] - values[0])
     try:
-        return replace(found, certainty=_apart(metric, sums, ready[0].view.classes, how, notes))
+        return replace(found, certainty=_apart(metric, sums, classes_in(metric, ready[0].view), how, notes))
     except NoAnswer as why:
         return replace(found, why=str(why))
 
 
 def _apart(metric: Metric, sums: list[Sums], classes: int, how: How, notes: list[str]) -> Certainty:
-    plain = all(s.kind == "items" and s.stratum is None for s in sums)
-    if metric.law in ("share", "mean") and metric.outwards is itself and plain:
-        rows = [np.asarray(s.rows) for s in sums]
-        ends = how.range or metric.ends
-        binary = all(map(zero_or_one, rows)) and ends in (None, (0.0, 1.0))
-        if binary and (metric.law == "share" or metric.low is None):
-            check(TWO, "interval", how.interval, "share", "items", metric.name)
-            (n2, k2), (n1, k1) = (s.totals for s in sums)
-            if how.interval == "bayes":
-                laws = [posterior.proportion(int(k), int(n), prior=how.prior) for k, n in ((k1, n1), (k2, n2))]
-                law = posterior.difference(*laws)
-                ends_ = Believed(estimate=k1 / n1 - k2 / n2, method="bayes", test="bayes", low=-1.0, high=1.0, law=law, error=law.sd)
-                return score.beside(score.two_shares(k1, n1, k2, n2, "newcombe", "z"), ends_)
-            return score.two_shares(k1, n1, k2, n2, how.interval, how.test)
-        if metric.law == "mean":
-            check(TWO, "interval", how.interval, "mean", "items", metric.name, ends is not None)
-            ranged = ends if (how.interval or how.test) not in ("t", "welch-t") else None
-            return student.welch(_moments(sums[0]), _moments(sums[1]), ranged)
+    kind = next((kind_of(s) for s in sums if kind_of(s) != "items"), "items")
+    ends, direct = how.range or metric.ends, metric.outwards is itself
+    shares = direct and kind == "items" and metric.law != "smooth" and all(map(score.exact_counts, sums)) and ends in (None, (0.0, 1.0))
+    law = (
+        "share"
+        if shares and (metric.law == "share" or metric.low is None)
+        else "mean"
+        if metric.law == "mean"
+        else law_name("smooth", metric)
+    )
+    check(APART, "interval", how.interval, law, kind, metric.name, ends is not None)
+    check(TESTS_APART, "test", how.test, law, kind, metric.name, ends is not None)
+    if law == "share" and how.interval != "delta" and how.test != "welch-t":
+        (n2, k2), (n1, k1) = (s.totals for s in sums)
+        if how.interval == "bayes":
+            laws = [posterior.proportion(int(k), int(n), prior=how.prior) for k, n in ((k1, n1), (k2, n2))]
+            law_ = posterior.difference(*laws)
+            believed = Believed(estimate=k1 / n1 - k2 / n2, method="bayes", test="bayes", low=-1.0, high=1.0, law=law_, error=law_.sd)
+            return score.beside(score.two_shares(k1, n1, k2, n2, "newcombe", "z"), believed)
+        return score.two_shares(k1, n1, k2, n2, how.interval, how.test)
+    if law == "mean" and kind == "items":
+        plain = how.interval == "t" or how.test == "welch-t"
+        return student.welch(_moments(sums[0]), _moments(sums[1]), None if plain else ends)
     one = outer(statistic_of(metric, classes), metric)
     for s in sums:
         refuse_few(s, one, notes)
@@ -550,16 +612,20 @@ def _whole_apart(metric: Metric, ready: list[Any], how: How, blank: Difference) 
     try:
         if whole.effects and whole.both and how.interval not in ("percentile", "bca"):
             return replace(found, certainty=area.two_areas(one, two, whole, units, how.interval or how.test))
-        draws = min(how.draws, whole.draws)
-        facts = {"draws": draws, "notes": found.notes}
-        drawn = [
-            resample.bootstrap_whole(partial(whole.number, v), unit, v.n, "percentile", seed=how.seed + i, **facts)
-            for i, (v, unit) in enumerate(zip((one, two), units, strict=True))
-        ]
-        rng = np.random.Generator(np.random.PCG64(how.seed))
-        gaps = np.sort(rng.permutation(drawn[1].values)[: len(drawn[0].values)] - rng.permutation(drawn[0].values)[: len(drawn[1].values)])
-        return replace(
-            found, certainty=replace(drawn[1], estimate=values[1] - values[0], values=gaps, low=-metric.width, high=metric.width)
-        )
+        check(APART, "interval", how.interval, "whole", blank.design, metric.name)
+        draws = whole.draws if how.draws == resample.DRAWS else how.draws
+        first = int((one.n, values[0]) > (two.n, values[1]))  # exchanging the systems exchanges the draws
+        drawn, mixed = [], []
+        for i, (v, unit) in enumerate(zip((one, two), units, strict=True)):
+            seed = how.seed + (i ^ first)
+            v = v if unit is not None else reordered(v, value_order(v))
+            drawn.append(
+                resample.bootstrap_whole(partial(whole.number, v), unit, v.n, "percentile", draws=draws, seed=seed, notes=found.notes)
+            )
+            mixed.append(np.random.Generator(np.random.PCG64(seed)).permutation(drawn[-1].values))
+        least = min(map(len, mixed))
+        gaps = np.sort(mixed[1][:least] - mixed[0][:least])
+        width = metric.width
+        return replace(found, certainty=replace(drawn[1], estimate=found.estimate or 0.0, values=gaps, low=-width, high=width))
     except NoAnswer as why:
         return replace(found, why=str(why))

@@ -20,6 +20,7 @@ from steelyard.metrics.metric import Array, Metric, itself, pair
 
 Form = tuple[float, float, float, float]  # how often h, t, p and n count
 MOST_CLASSES = 5_000  # beyond them no average over classes is worked out
+MANY_ROWS = 4_096  # from which rows are kept as their few entries until they are summed
 AVERAGES = ("macro", "micro", "weighted", "each")
 
 
@@ -87,19 +88,32 @@ def of_class(ratio: Ratio) -> Metric:
         below, above = (sum(c * x for c, x in zip(form, four, strict=True) if c) for form in (inner.below, inner.above))
         return pair(below, above)
 
+    def margins_of_one(v: View) -> FloatArray:
+        t, p = v.truth == v.positive, v.prediction == v.positive
+        return np.stack([t & p, t, p, np.ones(v.n)], 1).astype(float)
+
+    def value(s: Array) -> Array:
+        above, below = _forms(ratio, s)
+        with np.errstate(all="ignore"):
+            return np.asarray((above / below)[..., 0])
+
     mapped = inner is not ratio
+    facts: dict[str, Any] = {
+        "name": ratio.name,
+        "says": ratio.says,
+        "one_class": True,
+        "undefined": ratio.undefined,
+        "belief": "f_beta" if ratio.name.startswith("f") else "jaccard" if ratio is JACCARD else "",
+        "parameter": ratio.below[1] ** 0.5,
+        "rest": bool(ratio.below[3] or ratio.above[3]),
+    }
     return Metric(
-        name=ratio.name,
-        says=ratio.says,
+        **facts,
         adds=adds,
         law="share" if inner.share else "smooth",
-        one_class=True,
         outwards=f1_of_jaccard if mapped else itself,
         inner="jaccard" if mapped else "",
-        undefined=ratio.undefined,
-        belief="f_beta" if ratio.name.startswith("f") else "jaccard" if ratio is JACCARD else "",
-        parameter=ratio.below[1] ** 0.5,
-        rest=bool(ratio.below[3] or ratio.above[3]),
+        in_groups=Metric(**facts, adds=margins_of_one, value=value, margins=True),
     )
 
 
@@ -109,7 +123,7 @@ def pooled(ratio: Ratio) -> Metric:
 
     def adds(v: View) -> FloatArray:
         known = v.prediction < v.classes
-        below = known if ratio.name == "precision" else (b2 + known) / (1 + b2) if ratio.name.startswith("f") else 1.0
+        below = known if ratio.name == "precision" else 1.0 if ratio.name == "recall" else (b2 + known) / (1 + b2)
         return pair(below, v.truth == v.prediction)
 
     if ratio.name in ("specificity", "npv"):
@@ -132,18 +146,15 @@ def margins(v: View) -> Rows:
     """Hits, truths and predictions of every class, and 1."""
     k, n, item = v.classes, v.n, np.arange(v.n)
     if k > MOST_CLASSES:
-        raise SteelyardError(
-            f"{k:,} classes are too many for an average over them.", hint="accuracy and micro averages stay", code="classes"
-        )
-    hit, truth, said = v.truth == v.prediction, v.truth < k, v.prediction < k
-    parts = [
-        (item[hit], v.truth[hit]),
-        (item[truth], k + v.truth[truth].astype(np.int64)),
-        (item[said], 2 * k + v.prediction[said].astype(np.int64)),
-    ]
-    row, column = (np.concatenate([*each, last]) for each, last in zip(zip(*parts, strict=True), (item, np.full(n, 3 * k)), strict=True))
-    if 3 * k + 1 > DENSE:
-        return Sparse.of((n, 3 * k + 1), row, column, np.ones(len(row)))
+        hint = "accuracy and micro averages stay"
+        raise SteelyardError(f"{k:,} classes are too many for an average over them.", hint=hint, code="classes")
+    truth, said = v.truth.astype(np.int64), v.prediction.astype(np.int64)
+    hit = np.flatnonzero(truth == said)
+    inside, guessed = (item[codes < k] for codes in (truth, said))
+    row = np.concatenate([hit, inside, guessed, item])
+    column = np.concatenate([truth[hit], k + truth[inside], 2 * k + said[guessed], np.full(n, 3 * k)])
+    if 3 * k + 1 > DENSE or n >= MANY_ROWS:
+        return Sparse((n, 3 * k + 1), row, column, np.ones(len(row)))
     rows = np.zeros((n, 3 * k + 1))
     rows[row, column] = 1.0
     return rows

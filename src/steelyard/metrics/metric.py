@@ -45,6 +45,7 @@ class Metric:
     are many. one_class: about one class. each: once for every class. usual: its interval over items, and over at most `few` of them.
     of: for a whole metric, see `metrics.whole`. belief: the closed form of what is believed of it: jaccard, f_beta (with its parameter)
     or shares (the mean of one share for each class). rest: it needs the items that are neither truly nor said to be of the class.
+    in_groups: the same of the margins of its class, from which one knows what groups are worth.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Metric:
     belief: str = ""
     parameter: float = 0.0
     rest: bool = True
+    in_groups: Metric | None = None
     undefined: str = "there is nothing to divide by"
 
     @property

@@ -51,7 +51,8 @@ def calibration(v: View) -> FloatArray:
 def sum_of_sizes(s: Array) -> Array:
     """The bins' sizes over the number of items; a size is its number times its sign, so that complex totals have one."""
     with np.errstate(all="ignore"):
-        return np.asarray((s[..., 1:] * np.sign(s[..., 1:].real)).sum(-1) / s[..., 0])
+        seen = np.where(np.abs(s[..., 1:].real) > 1e-12 * np.abs(s[..., :1]), s[..., 1:].real, 0.0)  # what only rounding leaves is none
+        return np.asarray((s[..., 1:] * np.sign(seen)).sum(-1) / s[..., 0])
 
 
 def absolute_error(v: View) -> FloatArray:

@@ -53,6 +53,9 @@ def _by_score(v: View, weight: FloatArray | None) -> tuple[Array, Array]:
 
 def auc(v: View, weight: FloatArray | None = None) -> FloatArray:
     """P(a positive scores above a negative) + P(they tie) / 2. Reference: HanleyMcNeil1982."""
+    if weight is None and v.count is None:
+        positive = v.outcome > 0
+        return np.array([placements(v.probability, positive)[positive].mean() if positive.any() else np.nan])
     p, q = _by_score(v, weight)
     with np.errstate(all="ignore"):
         return np.asarray((p * (np.cumsum(q, -1) - q / 2)).sum(-1) / (p.sum(-1) * q.sum(-1)))
@@ -60,11 +63,18 @@ def auc(v: View, weight: FloatArray | None = None) -> FloatArray:
 
 def placements(score: FloatArray, positive: Array) -> FloatArray:
     """Of every item the share of the other class that it is ranked right against, ties by halves. Reference: DeLong1988."""
+    order = np.argsort(score)
+    ranked, mine = score[order], positive[order]
+    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    ends = np.append(starts[1:], len(score))
+
+    def before(those: Array) -> Array:  # how many of those lie below each score, ties by halves
+        upto = np.cumsum(those)[ends - 1]
+        return np.repeat((np.append(0, upto[:-1]) + upto) / 2, ends - starts)
+
+    positives, negatives = int(mine.sum()), int((~mine).sum())
     out = np.empty(len(score))
-    above, below = np.sort(score[positive]), np.sort(score[~positive])
-    for mask, others, sign in ((positive, below, 1), (~positive, -above[::-1], -1)):
-        own = sign * score[mask]
-        out[mask] = (np.searchsorted(others, own, "left") + np.searchsorted(others, own, "right")) / (2 * max(1, len(others)))
+    out[order] = np.where(mine, before(~mine) / max(1, negatives), (positives - before(mine)) / max(1, positives))
     return out
 
 
