@@ -12,7 +12,17 @@ import pytest
 import steelyard as sy
 
 SOURCE = Path(sy.__file__).parent
-LEVELS = (("base", "version"), ("data",), ("metrics",), ("engines",), ("__init__", "__main__", "command"))
+LEVELS = (
+    ("base", "version"),
+    ("data",),
+    ("metrics",),
+    ("engines",),
+    ("options",),
+    ("declared", "settings"),
+    ("read", "show", "results"),
+    ("verbs",),
+    ("__init__", "__main__", "command"),
+)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 

@@ -1,4 +1,4 @@
-"""Every command and every Python line of the README runs, and prints what stands there."""
+"""Every command and every Python line of the README and of the new guides runs, and prints what stands there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_shell(command: str, printed: str, desk: Path) -> None:
     assert "".join(lines).rstrip() == printed.rstrip(), run.stderr
 
 
-def test_python() -> None:
-    test = doctest.DocTestParser().get_doctest(README, {}, "README", "README.md", 0)
+@pytest.mark.parametrize("page", ["README.md", "docs/measure.md", "docs/compare.md"])
+def test_python(page: str) -> None:
+    test = doctest.DocTestParser().get_doctest((ROOT / page).read_text(encoding="utf-8"), {}, page, page, 0)
     assert test.examples
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

@@ -10,9 +10,30 @@ from typing import Any
 
 from steelyard.version import __version__
 
-_HOME = {"SteelyardError": "base.problem"}
+_HOME = {
+    "SteelyardError": "base.problem",
+    "Counts": "data.counts",
+    "JointCounts": "data.counts",
+    "Interval": "results",
+    **dict.fromkeys(("measure", "posterior", "Measurement"), "verbs.measure"),
+    **dict.fromkeys(("compare", "Comparison"), "verbs.compare"),
+    **dict.fromkeys(("rank", "Leaderboard"), "verbs.rank"),
+}
 
-__all__ = ["SteelyardError", "__version__"]
+__all__ = [
+    "Comparison",
+    "Counts",
+    "Interval",
+    "JointCounts",
+    "Leaderboard",
+    "Measurement",
+    "SteelyardError",
+    "__version__",
+    "compare",
+    "measure",
+    "posterior",
+    "rank",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""The questions: a file each, with the signature, the walk and the layout of the answer."""
