@@ -310,7 +310,7 @@ def _redrawn(metric: Metric, ready: Prepared, sums: Sums, statistic: Statistic, 
             raise NoAnswer(small) from None
         quick = replace(how, draws=min(how.draws, max(1_000, 10_000_000 // max(1, ready.view.classes**2))))
         found = believed(metric, ready, sums, replace(quick, interval="bayes"))
-        notes.append(f"{metric.name}: {method} gives no interval here ({why}); that of the posterior is used instead")
+        notes.append(f"{method} gives no interval here ({why}); that of the posterior is used instead")
         return found
 
 
