@@ -23,7 +23,7 @@ from steelyard.engines.two import compare as differences_of
 from steelyard.metrics.catalogue import find
 from steelyard.metrics.metric import Metric
 from steelyard.options import Column, Level, Metrics, Missing, Number, Range, RareTwo, Seed, Source
-from steelyard.read.old import read_by_old
+from steelyard.read.old import answered_there, read_by_old
 from steelyard.read.open import Opened, counts_of, usual
 from steelyard.results import Interval, Result, result
 from steelyard.show.blocks import Block, Delta, Facts, Head, Notes, Table, span
@@ -206,11 +206,11 @@ def compare(
         >>> c.difference.interval, round(c.p_value, 3)
         ([-0.00474495, 0.0410411], 0.121)
     """
-    known(RareTwo, rare, compare)
     if read_by_old(baseline) or read_by_old(candidate):
-        import steelyard_old
-
-        return steelyard_old.compare(baseline, candidate, metric=metric, confidence_level=confidence_level, seed=seed)  # type: ignore[no-any-return]
+        asked_there = {"metric": metric, "positive": positive, "group": group, "range": range, "missing": missing, "score": score}
+        more = {"prediction": prediction, "margin": margin, "confidence_level": confidence_level, "seed": seed, "claim": claim, **rare}
+        return answered_there("compare", (baseline, candidate), {**asked_there, **more})  # type: ignore[no-any-return]
+    known(RareTwo, rare, compare)
     said = {
         "positive": positive,
         "group": group,

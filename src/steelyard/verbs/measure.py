@@ -15,7 +15,7 @@ from steelyard.engines.one import Answer, How, probability_at_least
 from steelyard.engines.one import measure as answers_of
 from steelyard.metrics.catalogue import find
 from steelyard.options import Column, Level, Metrics, Missing, Names, Number, Range, Rare, Seed, Source
-from steelyard.read.old import read_by_old
+from steelyard.read.old import answered_there, read_by_old
 from steelyard.read.open import Opened, usual
 from steelyard.results import Interval, Result, result
 from steelyard.show.blocks import Block, Facts, Head, Notes, Table, span
@@ -171,11 +171,11 @@ def measure(
         >>> sy.measure(sy.Counts.of(85, 100)).interval
         [0.767164, 0.90694]
     """
-    known(Rare, rare, measure)
     if read_by_old(source):
-        import steelyard_old
-
-        return steelyard_old.measure(source, metric=metric, confidence_level=confidence_level, seed=seed)  # type: ignore[no-any-return]
+        asked_there = {"metric": metric, "positive": positive, "by": by, "group": group, "range": range, "missing": missing, "score": score}
+        more = {"prediction": prediction, "at_least": at_least, "confidence_level": confidence_level, "seed": seed, **rare}
+        return answered_there("measure", (source,), {**asked_there, **more})  # type: ignore[no-any-return]
+    known(Rare, rare, measure)
     said = {
         "positive": positive,
         "group": group,

@@ -11,6 +11,7 @@ from steelyard.engines.many import CORRECTIONS
 from steelyard.engines.many import rank as ranked
 from steelyard.metrics.catalogue import find
 from steelyard.options import Column, Level, Metrics, Missing, Range, Rare, Seed, Source
+from steelyard.read.old import answered_there, read_by_old
 from steelyard.read.open import Opened, usual
 from steelyard.results import Interval, Result, result
 from steelyard.show.blocks import Block, Delta, Facts, Head, Notes, Table, span
@@ -111,6 +112,10 @@ def rank(
         >>> [(row.name, row.tier) for row in sy.rank(runs).rows]
         [('a', 1), ('c', 1), ('b', 2)]
     """
+    if any(map(read_by_old, sources)):
+        asked_there = {"metric": metric, "positive": positive, "group": group, "range": range, "missing": missing, "score": score}
+        more = {"prediction": prediction, "correction": correction, "confidence_level": confidence_level, "seed": seed, **rare}
+        return answered_there("rank", sources, {**asked_there, **more})  # type: ignore[no-any-return]
     known(Rare, rare, rank)
     choice(correction, CORRECTIONS, "correction")
     check_level(confidence_level)
