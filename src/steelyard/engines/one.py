@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from steelyard.base.arrays import FloatArray
 from steelyard.base.problem import SteelyardError
 from steelyard.base.words import many
 from steelyard.data.counts import Counts
-from steelyard.data.design import Design, design_of, expanded, whole_weights
+from steelyard.data.design import Design, design_of, expanded, whole_weights, without_gaps
 from steelyard.data.items import Classes, Items, View, cells, classes_of, view
 from steelyard.engines import area, posterior, posterior_table, resample, score, student
 from steelyard.engines.certainty import Certainty, Ends, Mapped, NoAnswer
@@ -426,51 +427,45 @@ def reordered(v: View, order: Any) -> View:
     return replace(v, columns={role: values[order] for role, values in v.columns.items()}, count=count)
 
 
-def in_value_order(ready: Prepared) -> View:
-    """The view in the order of its values; of groups and repeats as it is, since whole units are drawn."""
-    if ready.design.unit is not None:
-        return ready.view
-    return reordered(ready.view, value_order(ready.view))
-
-
 def _of_whole(metric: Metric, ready: Prepared, how: How, blank: Answer) -> Answer:
-    whole, v, design = metric.of, in_value_order(ready), ready.design
+    whole, v, design = metric.of, ready.view, ready.design
     if design.weight is not None or design.stratum is not None:
         raise SteelyardError(f"{metric.name} takes no weights.", hint="leave out the weights, or ask for another metric")
     if v.count is not None and (v.count > 1).any():
         v = repeated(v)
     if metric.reads == ("outcome", "probability") and v.outcome.min() == v.outcome.max():
         return replace(blank, why=f"{metric.name} is undefined: {metric.undefined}")
+    law, group = law_name("whole", metric), None if design.unit is None else without_gaps(design.unit)
+    if whole.effects and how.interval not in ("percentile", "bca"):  # the placements give the value as well: one sorting is enough
+        check(ONE, "interval", how.interval, law, design.kind, metric.name)
+        try:
+            (found,), _ = area.areas([v], whole, group, how.interval)
+            found.bounds(0.025, 2)
+        except NoAnswer as why:
+            return replace(blank, estimate=float(whole.number(v, None)[0]), why=str(why))
+        return replace(blank, estimate=found.estimate, certainty=found)
     value = float(whole.number(v, None)[0])
     if not math.isfinite(value):
         return replace(blank, why=f"{metric.name} is undefined: {metric.undefined}")
-    law = law_name("whole", metric)
-    method = how.interval or ("" if whole.effects else "fisher-z" if whole.fisher and design.kind == "items" else "percentile")
-    redraws = how.interval in ("percentile", "bca") or (law == "whole" and method != "fisher-z")
-    check(ONE, "interval", how.interval, "whole" if redraws else law, design.kind, metric.name)
-    group = design.unit
+    method = how.interval or ("fisher-z" if whole.fisher and design.kind == "items" else "percentile")
+    check(ONE, "interval", how.interval, "whole", design.kind, metric.name)
     try:
-        if redraws:
-            draws = whole.draws if how.draws == resample.DRAWS else how.draws
-            unit = None if group is None else np.unique(group, return_inverse=True)[1].ravel()
-            if unit is not None and design.group is not None:
-                refuse_few(
-                    Sums(np.ones((1, 1)), np.ones(1, np.int64), "groups", sizes=np.bincount(unit).astype(float)),
-                    Statistic(quotient, _flat),
-                    blank.notes,
-                )
-            found: Certainty = clipped(
-                resample.bootstrap_whole(lambda w: whole.number(v, w), unit, v.n, method, draws=draws, seed=how.seed, notes=blank.notes),
-                *inner_range(metric),
-            )
-        elif method == "fisher-z":
-            found = area.fisher_z(value, v.n)
+        if method == "fisher-z":
+            certainty: Certainty = area.fisher_z(value, v.n)
         else:
-            (found,), _ = area.areas([v], whole, None if group is None else np.unique(group, return_inverse=True)[1].ravel(), method)
-        found.bounds(0.025, 2)
+            draws = whole.draws if how.draws == resample.DRAWS else how.draws
+            if group is not None and design.group is not None:
+                sizes = np.bincount(group).astype(float)
+                units = Sums(np.ones((1, 1)), np.ones(1, np.int64), "groups", sizes=sizes)
+                refuse_few(units, Statistic(quotient, _flat), blank.notes)
+            ordered = v if group is not None else reordered(v, value_order(v))
+            values = partial(whole.number, ordered)
+            drawn = resample.bootstrap_whole(values, group, v.n, method, draws=draws, seed=how.seed, notes=blank.notes)
+            certainty = clipped(drawn, *inner_range(metric))
+        certainty.bounds(0.025, 2)
     except NoAnswer as why:
         return replace(blank, estimate=value, why=str(why))
-    return replace(blank, estimate=value, certainty=found)
+    return replace(blank, estimate=value, certainty=certainty)
 
 
 def _flat(totals: FloatArray) -> FloatArray:

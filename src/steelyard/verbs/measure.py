@@ -195,8 +195,8 @@ def measure(
         refuse_bare_probabilities(found, metrics)
         asked = metrics or usual(found)
         ask = Ask(asked, how, confidence_level, side, at_least, bool(rare.get("lower_is_better")), column if len(scores) > 1 else None)
-        rows += ask.rows(found, notes)
         notes += [note for note in found.notes if note not in notes]
+        rows += ask.rows(found, notes)
         for name in wanted:
             own: list[str] = []
             slices += [Slice(by=name, value=value, metrics=tuple(ask.rows(part, own, whole=False))) for value, part in found.parts(name)]
