@@ -318,7 +318,7 @@ def _redrawn(metric: Metric, ready: Prepared, sums: Sums, statistic: Statistic, 
 def _small_classes(metric: Metric, sums: Sums, statistic: Statistic) -> str:
     """Why an average over classes has no interval, where most classes are small."""
     k = statistic.classes
-    if not k or metric.gradient is None:
+    if not k or metric.low != 0.0:  # averages over classes; agreement is one number of the whole table
         return ""
     few = int((sums.totals[k : 2 * k] < FEW_OF_A_CLASS).sum())
     return f"{few:,} of {many(k, 'class')} have fewer than {FEW_OF_A_CLASS} items" if 2 * few > k else ""

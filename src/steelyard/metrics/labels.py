@@ -236,6 +236,21 @@ def mcc(s: Array) -> Array:
         return np.where(room.real > 0, (n * hit.sum(-1) - (t * p).sum(-1)) / np.sqrt(np.where(room.real > 0, room, 1.0)), np.nan)
 
 
+def mcc_gradient(s: Array) -> Array:
+    """Its gradient: the quotient rule, since the complex step would take a pass for each of many classes."""
+    hit, t, p, n = _four(s)
+    k, n = len(hit), n[0]
+    strays = n - p.sum()
+    of_predictions, of_truths = n * n - float(p @ p) - strays**2, n * n - float(t @ t)
+    with np.errstate(all="ignore"):
+        root = np.sqrt(of_predictions * of_truths)
+        value = (n * hit.sum() - float(t @ p)) / root
+        truth = -p / root + value * t / of_truths
+        said = -t / root + value * (p - strays) / of_predictions
+        every = hit.sum() / root - value * ((n - strays) / of_predictions + n / of_truths)
+        return np.concatenate([np.full(k, n / root), truth, said, [every]])
+
+
 def kappa(s: Array) -> Array:
     """Cohen's kappa: agreement beyond chance. Reference: Cohen1960."""
     hit, t, p, n = _four(s)
@@ -246,11 +261,11 @@ def kappa(s: Array) -> Array:
         return np.where(room.real > 0, (n * hit.sum(-1) - chance) / np.where(room.real > 0, room, 1.0), np.nan)
 
 
-def _agreement(name: str, says: str, value: Callable[[Array], Array], undefined: str) -> Metric:
-    return Metric(name=name, says=says, adds=margins, value=value, low=-1.0, margins=True, undefined=undefined)
+def _agreement(name: str, says: str, value: Callable[[Array], Array], undefined: str, gradient: Any = None) -> Metric:
+    return Metric(name=name, says=says, adds=margins, value=value, gradient=gradient, low=-1.0, margins=True, undefined=undefined)
 
 
 ACCURACY = Metric(name="accuracy", says="share of items that are right", adds=right, law="share", scored=True, ends=(0.0, 1.0))
 ERROR = Metric(name="error", says="share of items that are wrong", adds=wrong, law="share", scored=True, ends=(0.0, 1.0), up=False)
-MCC = _agreement("mcc", "Matthews correlation of truth and prediction", mcc, "all truths or all predictions are of one class")
+MCC = _agreement("mcc", "Matthews correlation of truth and prediction", mcc, "all truths or all predictions are of one class", mcc_gradient)
 KAPPA = _agreement("kappa", "Cohen's kappa: agreement beyond chance", kappa, "all truths and predictions are of one class")
