@@ -44,6 +44,8 @@ REFUSED = [
     ("measure whole.csv", "metric=accuracy or metric=rmse"),
     ("measure latin.csv", "UTF-8"),
     ("measure loop.csv", "regular file"),
+    ("measure twice.csv", "more than once"),
+    ("measure two", "2 files"),
     ("measure 9/4", "9 right of 4"),
     ("measure 3/9 --confidence-level 95", "0.95"),
     ("measure ok.csv --metric acuracy", "accuracy?"),
@@ -64,7 +66,7 @@ REFUSED = [
     ("compare ok.csv", "two sources"),
     ("compare ok.csv gold.csv", "other truths"),
     ("compare ok.csv fewer.csv", "same items"),
-    ("compare ok.csv twice.csv", "same items"),
+    ("compare ok.csv twice.csv", "more than once"),
     ("compare twice.csv twice.csv", "more than once"),
     ("compare ok.csv ok.csv --margin -1", "above 0"),
     ("compare ok.csv ok.csv --test t-test", "mcnemar-midp"),
@@ -79,6 +81,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "latin.csv").write_bytes("id,truth,prediction\n1,caf\xe9,caf\xe9\n".encode("latin-1") + b"2,a,a\n" * 9)
+    (tmp_path / "two").mkdir()
+    for name in ("one.csv", "two.csv"):  # two runs in one directory
+        (tmp_path / "two" / name).write_text(FILES["ok.csv"])
     os.symlink(tmp_path / "loop.csv", tmp_path / "loop.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path

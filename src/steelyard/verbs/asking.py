@@ -89,9 +89,24 @@ def opened(
             found,
             items=found.items.with_columns(**{named_ratio[0]: found.items.numbers("above"), named_ratio[1]: found.items.numbers("below")}),
         )
+    refuse_ids_twice(found, metrics)
     roles = [role for role in ("truth", "prediction", "score", "probability", "group") if role in found.items]
     items, notes = settle(found.items, roles, said.get("missing", "error"), worst_of(found, said.get("range")))
     return replace(found, items=items, notes=(*found.notes, *notes))
+
+
+def refuse_ids_twice(found: Opened, metrics: Sequence[Any]) -> None:
+    """The same id twice is a second run, or a second model, that nobody named."""
+    items = found.items
+    tries = any(isinstance(metric, str) and metric.startswith("pass") for metric in metrics)
+    if "id" not in items or "repeat" in items or "model" in found.columns or items.count is not None or tries:
+        return
+    often = np.bincount(items.labels("id").codes[items.labels("id").codes >= 0])
+    if len(often) and often.max() > 1:
+        first = items.labels("id").names[int(np.argmax(often > 1))]
+        where = f" in the {found.files} files" if found.files > 1 else ""
+        hint = "two runs: name the column of runs with repeat=, of models with model_column=, or give each file by itself"
+        raise SteelyardError(f"The id {first!r} occurs more than once{where}.", hint=hint)
 
 
 def worst_of(found: Opened, range_: Any) -> float | None:
