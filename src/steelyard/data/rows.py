@@ -39,15 +39,11 @@ class Sparse:
     def __rmatmul__(self, weight: npt.NDArray[Any]) -> FloatArray:
         if weight.ndim == 1:
             return np.bincount(self.column, self.value * weight[self.row], self.shape[1]).astype(float)
-        order = np.argsort(self.column, kind="stable")
-        row, value = self.row[order], self.value[order]
-        columns, starts = np.unique(self.column[order], return_index=True)
-        out = np.zeros((len(weight), self.shape[1]))
-        step = max(1, 2_000_000 // max(1, len(row)))
-        for start in range(0, len(weight), step):
-            part = weight[start : start + step, row] * value
-            out[start : start + step, columns] = np.add.reduceat(part, starts, axis=1)
-        return out
+        from scipy.sparse import csr_array  # late: most answers have few columns
+
+        turned = csr_array((self.value, (self.column, self.row)), shape=self.shape[::-1])
+        sums: FloatArray = turned @ weight.T
+        return sums.T
 
 
 Rows = FloatArray | Sparse
