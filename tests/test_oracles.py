@@ -16,8 +16,10 @@ from scipy import stats
 
 from steelyard.data.counts import JointCounts
 from steelyard.data.items import Items
+from steelyard.data.pairs import meet
 from steelyard.engines import score
 from steelyard.engines.certainty import Certainty, Mapped
+from steelyard.engines.margin import relative
 from steelyard.engines.one import Answer, How, measure
 from steelyard.engines.two import Difference, compare
 from steelyard.metrics import labels
@@ -290,6 +292,23 @@ def test_groups_by_matrices(seed: int) -> None:
     assert found.df == pytest.approx(df, rel=1e-9)
     pair: Any = two("mean", {"score": 0 * x, "group": group}, {"score": x, "group": group}, interval="t").certainty
     assert [pair.error, pair.df] == pytest.approx([found.error, found.df])
+
+
+def test_share_of_the_baseline() -> None:
+    """Fieller's ends are the roots of his quadratic; the share of a perplexity is the exponential of a difference of ratios."""
+    rng = np.random.default_rng(1)
+    x = rng.gamma(4, 1, 40)
+    y, words = 0.9 * x + rng.normal(0, 0.5, 40), rng.integers(3, 20, 40).astype(float)
+    found = relative("mean", meet(Items.of(score=x), Items.of(score=y)))
+    t2, s, a, b = stats.t.ppf(0.975, 39) ** 2 / 40, np.cov(x, y), x.mean(), y.mean()
+    roots = np.roots([a * a - t2 * s[0, 0], -2 * (a * b - t2 * s[0, 1]), b * b - t2 * s[1, 1]])
+    assert found.ends() == pytest.approx(sorted(roots))
+    assert found.p(1.0) == pytest.approx(stats.ttest_rel(y, x).pvalue)
+    runs = [Items.of(above=above * words, below=words) for above in (x, y)]
+    (apart,) = compare("ratio:above/below", *runs, How(interval="delta"))
+    share = relative("perplexity:above/below", meet(*runs), How(interval="delta"))
+    assert share.estimate == pytest.approx(math.exp(apart.certainty.estimate))
+    assert share.ends() == pytest.approx([math.exp(end) for end in apart.certainty.ends()])
 
 
 # ---- exchanges listed -------------------------------------------------------------------------------------------------------------------

@@ -215,7 +215,9 @@ def run(words: list[str]) -> int:
             )
         )
     except click.ClickException as error:
-        return failed(SteelyardError(error.format_message().replace("Missing argument", "Missing"), hint=f"steelyard {name} --help"))
+        return failed(
+            SteelyardError(error.format_message().replace("Missing argument", "Missing").rstrip(".") + ".", hint=f"steelyard {name} --help")
+        )
     except (SteelyardError, OSError) as error:
         return failed(error)
     except (KeyboardInterrupt, click.Abort):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 
@@ -93,4 +93,3 @@ class RareTwo(Columns, Statistics, Two, total=False):
 
 
 GROUPS = (Columns, Statistics, Two)  # each a heading of --help-all
-Given = Mapping[str, Any]

@@ -8,4 +8,3 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[Any]
 IntArray = npt.NDArray[Any]
-BoolArray = npt.NDArray[Any]

@@ -9,7 +9,6 @@ from typing import Any
 
 Ends = tuple[float, float]
 SIDES = ("two", "lower", "upper")  # of an interval: both ends, only the lower, only the upper
-ALTERNATIVES = ("two-sided", "less", "greater")  # of a test; the lower end belongs to "greater", the upper one to "less"
 
 
 FARTHEST = 37.0  # z of the smallest p-value that is told apart from 0

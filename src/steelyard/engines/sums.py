@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.base.arrays import FloatArray, IntArray
 from steelyard.data.design import Design, without_gaps
-from steelyard.data.rows import DENSE, Rows, Sparse, beside, dense, entries, size_of, sum_by, weigh
+from steelyard.data.rows import DENSE, Rows, Sparse, dense, entries, size_of, sum_by, weigh
 from steelyard.engines.certainty import NoAnswer
 from steelyard.metrics.metric import Array, Metric, quotient
 
@@ -141,11 +141,6 @@ def by_denominator(sums: Sums, metric: Metric) -> Sums:
     if not (below.sum(0) > 0).all():
         return sums
     return replace(sums, sizes=(below / below.sum(0)).mean(1) * sums.sizes.sum())
-
-
-def side_by_side(one: Sums, other: Sums) -> Sums:
-    """The same units of two systems as one table."""
-    return replace(one, rows=beside(one.rows, other.rows))
 
 
 # ---- spread -----------------------------------------------------------------------------------------------------------------------

@@ -222,8 +222,8 @@ def compare(
     }
     choice(fail_on, ("never", "worse"), "fail_on")
     check_level(confidence_level)
-    if margin is not None and not margin > 0:
-        raise SteelyardError(f"margin must be above 0, not {margin:g}.")
+    if margin is not None and not 0 < margin < np.inf:
+        raise SteelyardError(f"margin must be a number above 0, not {margin:g}.")
     how, alternative = how_of(said, rare), choice(rare.get("alternative") or "two-sided", ("two-sided", "less", "greater"), "alternative")
     sides, pair = both_sides(baseline, candidate, prediction, said, rare, metric)
     metrics = names_of(metric) or usual(sides[0])[:1]
