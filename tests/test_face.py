@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import steelyard as sy
@@ -125,11 +127,17 @@ def test_the_command_answers_writes_and_exits(tmp_path: Path, capsys: pytest.Cap
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("id,truth,prediction\n" + "".join(f"{i},x,{'xy'[i % 2]}\n" for i in range(60)))
     Path("b.csv").write_text("id,truth,prediction\n" + "".join(f"{i},x,x\n" for i in range(60)))
-    assert run(["compare", "b.csv", "a.csv", "--fail-on", "worse", "-o", "page.html", "-o", "answer.json", "-o", "changed.csv"]) == 1
+    files = "-o page.html -o answer.json -o changed.csv -o changed.parquet"
+    assert run(f"compare b.csv a.csv --fail-on worse {files}".split()) == 1
     assert capsys.readouterr().out.startswith("a is worse: accuracy -0.500")
     assert Path("page.html").read_text().startswith("<!doctype html>")
     assert '"kind": "comparison"' in Path("answer.json").read_text()
-    assert len(Path("changed.csv").read_text().splitlines()) == 31
+    changed = list(csv.DictReader(Path("changed.csv").read_text().splitlines()))
+    assert len(changed) == 30
+    typed = pq.read_table("changed.parquet").to_pylist()
+    assert [{name: "" if value is None else str(value) for name, value in row.items()} for row in typed] == changed
+    assert run(["compare", "a.csv", "a.csv", "-o", "none.parquet"]) == 0
+    assert pq.read_table("none.parquet").num_rows == 0
     assert run(["compare", "a.csv", "b.csv"]) == 0
     Path("steelyard.toml").write_text("confidence_level = 0.9\n[measure]\nmetric = 'error'\n")
     assert run(["measure", "a.csv", "--format", "json"]) == 0

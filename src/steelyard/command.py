@@ -127,7 +127,9 @@ def answer(name: str, verb: Verb, values: dict[str, Any]) -> int:
     written = show.write(result, form, details=details, wide=wide, colour=form == "text" and colours())
     for output in outputs:
         ending = os.path.splitext(output)[1]
-        write_whole(output, rows_text(result, ending) if ending in TABLES else show.write(result, FORMS[ending], details=True))
+        write_whole(
+            output, rows_file(result.table(), ending) if ending in TABLES else show.write(result, FORMS[ending], details=True).encode()
+        )
     try:
         sys.stdout.write(written)
         sys.stdout.flush()
@@ -139,22 +141,29 @@ def answer(name: str, verb: Verb, values: dict[str, Any]) -> int:
     return int(getattr(result, "exit_code", 0))
 
 
-def rows_text(result: Any, ending: str) -> str:
-    """The rows of an answer as CSV or JSON Lines."""
+def rows_file(rows: list[dict[str, Any]], ending: str) -> bytes:
+    """The rows of an answer as CSV, JSON Lines or Parquet."""
     import csv
     import io
     import json
+    import tempfile
 
-    rows = result.table()
+    from steelyard.read.files import connection
+
     if ending == ".parquet":
-        raise SteelyardError("Rows are written as .csv or .jsonl.", hint="read the CSV with pandas or DuckDB to write Parquet")
+        table = connection().sql(f"SELECT unnest(?, max_depth := 2) LIMIT {len(rows)}", params=[rows or [{"id": ""}]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.parquet")
+            table.write_parquet(path)
+            with open(path, "rb") as file:
+                return file.read()
     if ending == ".jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+        return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows).encode()
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows[0]) if rows else ["id"], lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: harmless(value) for key, value in row.items()} for row in rows)
-    return out.getvalue()
+    return out.getvalue().encode()
 
 
 def harmless(value: Any) -> Any:

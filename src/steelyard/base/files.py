@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from steelyard.base.problem import SteelyardError
 
 
-def write_whole(path: str, text: str) -> None:
-    """A text as a file: whoever reads it sees the old one or the new one."""
+def write_whole(path: str, content: bytes) -> None:
+    """Bytes as a file: whoever reads it sees the old one or the new one."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
         handle, name = tempfile.mkstemp(dir=folder, prefix=".steelyard-")
     except OSError as fault:
         raise SteelyardError(f"Cannot write {path!r}: {fault.strerror}.") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)
